@@ -1,0 +1,41 @@
+"""Plug-and-play differentially private linear regression."""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privreg.errors import BudgetError, NotPrivateWarning, PrivregError, SchemaError
+    from privreg.selection.dp_kendall import DPKendall
+    from privreg.selection.sub_lasso import SubLasso
+
+__all__ = [
+    "BudgetError",
+    "DPKendall",
+    "NotPrivateWarning",
+    "PrivregError",
+    "SchemaError",
+    "SubLasso",
+]
+
+__version__ = version("privreg")
+
+# Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
+_HOME = {
+    "BudgetError": "privreg.errors",
+    "DPKendall": "privreg.selection.dp_kendall",
+    "NotPrivateWarning": "privreg.errors",
+    "PrivregError": "privreg.errors",
+    "SchemaError": "privreg.errors",
+    "SubLasso": "privreg.selection.sub_lasso",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'privreg' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,25 @@
+"""Everything privreg raises or warns about.
+
+PrivregError
+ ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
+ └── BudgetError (ValueError)   a release would cost more than the budget allows
+
+UserWarning
+ └── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
+"""
+
+
+class PrivregError(Exception):
+    """Base of all errors of this package."""
+
+
+class SchemaError(PrivregError, ValueError):
+    """The table's shape or column types cannot be used."""
+
+
+class BudgetError(PrivregError, ValueError):
+    """A release would cost more than the budget allows."""
+
+
+class NotPrivateWarning(UserWarning):
+    """Noise comes from a seeded generator: the output carries no privacy guarantee."""

@@ -1,0 +1,1 @@
+"""Compiled counting and solving. No privacy in here: exact functions of their inputs."""

@@ -1,0 +1,1 @@
+"""Private primitives, one idea each: data and an account in, a release out."""

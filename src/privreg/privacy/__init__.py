@@ -1,0 +1,1 @@
+"""What is spent, what it costs, and where the noise comes from."""

@@ -1,0 +1,167 @@
+"""What a list of steps costs, and which noise fits a budget. Every answer is rounded so that it errs on the safe side.
+
+The cost of a list is the smallest of several bounds that all hold (docs/proofs/accounting.md):
+
+- picks and Laplace steps as pure DP, added exactly in rational arithmetic;
+- everything in zero-concentrated DP, converted at δ by the Rényi bound of dp-accounting;
+- Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
+- mixtures: some of the pure steps added to a bound on the rest. Black boxes are always added.
+
+The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were themselves
+chosen from earlier outputs, is not covered.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, inf, isfinite, log, nextafter, sqrt
+from numbers import Real
+
+from privreg.errors import BudgetError
+from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, Step, round_down, round_up
+
+# Relative margin on results that pass through floating-point special functions, far above their rounding errors.
+MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The (ε, δ) that a user is willing to spend."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.epsilon) or not isfinite(self.epsilon) or self.epsilon <= 0:
+            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}")
+        if not _is_number(self.delta) or not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be a number in [0, 1), got {self.delta!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def cost(steps: Sequence[Step], delta: float) -> float:
+    """The smallest ε, rounded up, such that the steps together are proved (ε, delta)-DP; inf if there is none."""
+    boxes = [s for s in steps if isinstance(s, BlackBox)]
+    gaussians = [s for s in steps if isinstance(s, Gaussian)]
+    picks = [s for s in steps if isinstance(s, Pick)]
+    laplaces = [s for s in steps if isinstance(s, Laplace)]
+    left = Fraction(delta) - sum((Fraction(b.delta) for b in boxes), Fraction())
+    if left < 0:
+        return inf
+    boxed = sum((Fraction(b.epsilon) for b in boxes), Fraction())
+    best = inf
+    for added, rest in (
+        ([*picks, *laplaces], gaussians),
+        (laplaces, [*gaussians, *picks]),
+        ([], [*gaussians, *picks, *laplaces]),
+    ):
+        pure = sum((s.pure for s in added), boxed)
+        bound = min(_concentrated(rest, left), _gaussian(rest, left))
+        if bound < inf:
+            best = min(best, round_up(pure + Fraction(bound)))
+    return best
+
+
+def total(steps: Sequence[Step], budget: Budget) -> tuple[float, float]:
+    """What the steps cost: with δ = 0 if that stays within the budget's ε, else at the budget's δ."""
+    pure = cost(steps, 0.0)
+    return (pure, 0.0) if pure <= budget.epsilon else (cost(steps, budget.delta), budget.delta)
+
+
+def check(steps: Sequence[Step], budget: Budget) -> None:
+    """Raise BudgetError unless the steps together fit the budget."""
+    spent, _ = total(steps, budget)
+    if spent > budget.epsilon:
+        raise BudgetError(
+            f"the planned steps cost epsilon={spent:.6g} at delta={budget.delta:g}, "
+            f"more than the budget of epsilon={budget.epsilon:.6g}"
+        )
+
+
+def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[Step]:
+    """The plan with the least noise that fits the budget.
+
+    `plan(x)` lists the steps at noise level x: costs must fall as x grows. The answer's x is within a relative 1e-12 of
+    the smallest that fits, and its cost is checked.
+    """
+
+    def fits(x: float) -> bool:
+        return total(plan(x), budget)[0] <= budget.epsilon
+
+    high = 1.0
+    while not fits(high):
+        high *= 2.0
+        if high > 1e300:
+            raise BudgetError(f"no noise is large enough for epsilon={budget.epsilon!r}, delta={budget.delta!r}")
+    low = high / 2
+    while low > 1e-300 and fits(low):
+        low, high = low / 2, low
+    while high - low > 1e-12 * high:
+        middle = low + (high - low) / 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return list(plan(high))
+
+
+def scale_for(sensitivity: int, epsilon: Fraction) -> float:
+    """The smallest float scale at which sensitivity/scale does not exceed `epsilon` (a pick's range, or Laplace)."""
+    return round_up(sensitivity / epsilon)
+
+
+def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1) -> list[Step]:
+    """Picks that share the budget evenly: each ε/k, or more each where concentrated composition allows it."""
+
+    def plan(scale: Callable[[int], float]) -> list[Step]:
+        return [Pick(name, r, scale(r), grid) for name, r in zip(names, ranges, strict=True)]
+
+    share = Fraction(budget.epsilon) / max(len(names), 1)
+    pure = plan(lambda r: scale_for(r, share))
+    if budget.delta == 0 or not names:
+        return pure
+    concentrated = calibrate(lambda noise: plan(lambda r: r * noise), budget)
+    return min((pure, concentrated), key=lambda steps: steps[0].parameters["scale"])
+
+
+def _concentrated(steps: Iterable[Step], delta: Fraction) -> float:
+    """ε of the steps at δ by zero-concentrated DP, rounded up."""
+    from dp_accounting.rdp import compute_epsilon
+
+    rho = round_up(sum((s.rho or Fraction() for s in steps), Fraction()))
+    if rho == 0:
+        return 0.0
+    if delta == 0 or not isfinite(rho):
+        return inf
+    at = round_down(delta * (1 - Fraction(MARGIN)))
+    # Any Rényi order gives a valid bound; the best is near 1 + √(ln(1/δ)/ρ), and two grids find it.
+    order = 1 + sqrt(max(log(1 / at), 1e-6) / rho)
+    for width in (3.0, 0.2):
+        orders = [max(1 + (order - 1) * exp(width * i / 24), 1.011) for i in range(-24, 25)]
+        epsilon, order = compute_epsilon(orders, [rho * a for a in orders], at)
+    return float(epsilon) * (1 + MARGIN)
+
+
+def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:
+    """ε at δ of Gaussian steps alone by the exact curve, rounded up; inf if any other step is among them."""
+    from dp_accounting import get_epsilon_gaussian
+
+    gaussians = [s for s in steps if isinstance(s, Gaussian)]
+    if len(gaussians) < len(steps) or delta == 0:
+        return inf if steps else 0.0
+    if not steps:
+        return 0.0
+    deviation = 1 / sqrt(2 * round_up(sum((g.rho for g in gaussians), Fraction())) * (1 + MARGIN))
+    rounding = sum((g.rounding for g in gaussians), Fraction())
+    # The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for an ε that is already proved and so finds
+    # a smaller one; the first is the concentrated bound.
+    epsilon = _concentrated(gaussians, delta)
+    for _ in range(3):
+        if epsilon > 700:
+            return epsilon
+        left = delta - rounding * Fraction(nextafter(1 + exp(epsilon), inf))
+        if left <= 0:
+            return epsilon
+        at = round_down(left * (1 - Fraction(MARGIN)))
+        epsilon = min(epsilon, float(get_epsilon_gaussian(deviation, at)) * (1 + MARGIN) + 2e-12)
+    return epsilon

@@ -1,0 +1,127 @@
+"""Where every release draws its noise: OpenDP's exact samplers on integers, or a seeded stand-in that protects nobody.
+
+Nothing else in the package calls OpenDP or a random generator. Both implementations draw from the same laws, so that a
+test or an experiment with a seed says something about the private path. The interface is four draws:
+
+- `pick`: index of the largest score plus Gumbel noise, i.e. the exponential mechanism with weights exp(score/scale);
+- `laplace`: P[noise = z] ∝ exp(−|z|/scale) on the integers;
+- `gaussian`: P[noise = z] ∝ exp(−z²/2scale²) on the integers, independent for each coordinate;
+- `groups`: for each record a group, independent and uniform.
+"""
+
+import os
+import warnings
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privreg.errors import NotPrivateWarning
+
+Int64 = NDArray[np.int64]
+
+
+class Noise(Protocol):
+    """The draws that a mechanism may ask for."""
+
+    private: bool
+
+    def pick(self, scores: Int64, scale: float) -> int: ...
+    def laplace(self, value: int, scale: float) -> int: ...
+    def gaussian(self, values: Int64, scale: float) -> Int64: ...
+    def groups(self, records: int, groups: int) -> Int64: ...
+
+
+def noise_for(random_state: Any) -> Noise:
+    """OpenDP's noise for None; a seeded generator, with a warning, for anything scikit-learn takes as random_state."""
+    if random_state is None:
+        return OpenDPNoise()
+    warnings.warn(
+        "random_state makes the noise repeatable, so this fit is not private; leave it None for sensitive data",
+        NotPrivateWarning,
+        stacklevel=3,
+    )
+    if isinstance(random_state, np.random.Generator):
+        return SeededNoise(random_state)
+    from sklearn.utils import check_random_state
+
+    seed = check_random_state(random_state).randint(0, 2**31, size=4)
+    return SeededNoise(np.random.default_rng(seed))
+
+
+class OpenDPNoise:
+    """Discrete samplers of OpenDP, exact in rational arithmetic and fed by the operating system's randomness."""
+
+    private = True
+
+    def pick(self, scores: Int64, scale: float) -> int:
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+        # The zero-concentrated measure is what selects Gumbel noise; the other one is permute-and-flip.
+        draw = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+        return int(draw(_int64(scores)))
+
+    def laplace(self, value: int, scale: float) -> int:
+        dp = _opendp()
+        draw = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+        return int(draw(int(value)))
+
+    def gaussian(self, values: Int64, scale: float) -> Int64:
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+        draw = dp.m.make_gaussian(*space, scale=scale)
+        return np.asarray(draw(_int64(values)), np.int64)
+
+    def groups(self, records: int, groups: int) -> Int64:
+        # Privacy does not rest on this draw (docs/proofs/sublasso.md); uniformity up to groups/2^64 is for accuracy.
+        words = np.frombuffer(os.urandom(8 * records), np.uint64)
+        return (words % np.uint64(groups)).astype(np.int64)
+
+
+class SeededNoise:
+    """The same laws from a numpy generator, for tests and experiments. Not private."""
+
+    private = False
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+
+    def pick(self, scores: Int64, scale: float) -> int:
+        return int(np.argmax(_int64(scores) + scale * self._generator.gumbel(size=len(scores))))
+
+    def laplace(self, value: int, scale: float) -> int:
+        return int(value) + int(self._two_sided_geometric(1, scale)[0])
+
+    def gaussian(self, values: Int64, scale: float) -> Int64:
+        # Rejection from a two-sided geometric (Canonne, Kamath and Steinke 2020).
+        values = _int64(values)
+        t = np.floor(scale) + 1
+        drawn = np.empty(0, np.int64)
+        while drawn.size < values.size:
+            proposal = self._two_sided_geometric(2 * (values.size - drawn.size) + 8, t)
+            acceptance = np.exp(-((np.abs(proposal) - scale**2 / t) ** 2) / (2 * scale**2))
+            drawn = np.append(drawn, proposal[self._generator.random(proposal.size) < acceptance])
+        return values + drawn[: values.size].reshape(values.shape)
+
+    def groups(self, records: int, groups: int) -> Int64:
+        return self._generator.integers(groups, size=records)
+
+    def _two_sided_geometric(self, size: int, scale: float) -> Int64:
+        success = -np.expm1(-1 / scale)
+        return self._generator.geometric(success, size) - self._generator.geometric(success, size)
+
+
+def _int64(values: Int64) -> Int64:
+    values = np.asarray(values)
+    if values.dtype != np.int64:
+        raise TypeError(f"noise is added to int64 values on a declared grid, got {values.dtype}")
+    return np.ascontiguousarray(values)
+
+
+@cache
+def _opendp() -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp

@@ -1,0 +1,64 @@
+"""What a fit spent: the steps, and the total recomputed from them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from privreg.privacy import accountant
+from privreg.privacy.accountant import Budget
+from privreg.privacy.steps import BlackBox, Step
+
+ONE_RECORD = "one record"
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The releases that were made, in order. `epsilon` and `delta` are recomputed from the steps on every access."""
+
+    steps: tuple[Step, ...]
+    budget: Budget
+    private: bool
+    unit: str = ONE_RECORD
+
+    @property
+    def epsilon(self) -> float:
+        return accountant.total(self.steps, self.budget)[0]
+
+    @property
+    def delta(self) -> float:
+        return accountant.total(self.steps, self.budget)[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "requested": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+            "unit": self.unit,
+            "private": self.private,
+            "steps": [
+                {"name": s.name, "mechanism": s.mechanism, "parameters": s.parameters, "cost": s.cost()}
+                for s in self.steps
+            ],
+        }
+
+    def __str__(self) -> str:
+        rows = [("step", "mechanism", "noise", "cost")]
+        for step in self.steps:
+            noise = "" if isinstance(step, BlackBox) else f"scale {step.scale / step.grid:.6g}"
+            cost = ", ".join(f"{_SYMBOL[k]} = {v:.4g}" for k, v in step.cost().items())
+            rows.append((step.name, step.mechanism, noise, cost))
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines.insert(1, "  ".join("─" * w for w in widths))
+        if not self.steps:
+            lines[1:] = ["nothing was released from the data"]
+        lines += [
+            f"total: ε = {self.epsilon:.6g}, δ = {self.delta:g} for adding or removing {self.unit}",
+            f"asked: ε = {self.budget.epsilon:.6g}, δ = {self.budget.delta:g}",
+        ]
+        if not self.private:
+            lines.append("NOT PRIVATE: the noise came from a seed (random_state)")
+        return "\n".join(lines)
+
+
+_SYMBOL = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}

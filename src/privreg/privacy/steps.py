@@ -1,0 +1,149 @@
+"""The four kinds of release that a privacy plan is made of, each with its exact cost.
+
+Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given in
+those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every cost is
+an exact rational number. Proofs: docs/proofs/accounting.md.
+"""
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from typing import ClassVar
+
+
+def round_up(value: Fraction) -> float:
+    """The smallest float that is not below `value`."""
+    if value > Fraction(1.7e308):
+        return inf
+    if value < -Fraction(1.7e308):
+        return -1.7e308
+    result = float(value)
+    return result if Fraction(result) >= value else nextafter(result, inf)
+
+
+def round_down(value: Fraction) -> float:
+    """The largest float that is not above `value`."""
+    return -round_up(-value)
+
+
+class _Release:
+    mechanism: ClassVar[str]
+    name: str
+
+    @property
+    def pure(self) -> Fraction | None:
+        """ε of pure differential privacy, or None if the step has none."""
+        return None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """ρ of zero-concentrated differential privacy, or None if the step has none."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {k: v for k, v in asdict(self).items() if k != "name"}  # type: ignore[call-overload]
+
+    def cost(self) -> dict[str, float]:
+        """The step's own cost, rounded up, in each currency it has."""
+        own = {"epsilon": self.pure, "rho": self.rho}
+        return {k: round_up(v) for k, v in own.items() if v is not None}
+
+    def _check(self) -> None:
+        for key, value in self.parameters.items():
+            if not isfinite(value) or value <= 0:
+                raise ValueError(f"{key} must be a positive finite number, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Pick(_Release):
+    """Exponential mechanism by Gumbel noise of `scale` on integer scores.
+
+    `range` bounds how far the changes of any two scores can lie apart when one record is added. The step is
+    ε-bounded-range with ε = range/scale: ε-DP, and ε²/8-zCDP.
+    """
+
+    mechanism: ClassVar[str] = "exponential"
+    name: str
+    range: int
+    scale: float
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def pure(self) -> Fraction:
+        return Fraction(self.range) / Fraction(self.scale)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 8
+
+
+@dataclass(frozen=True)
+class Laplace(_Release):
+    """Discrete Laplace noise of `scale` on an integer that moves by at most `sensitivity`."""
+
+    mechanism: ClassVar[str] = "laplace"
+    name: str
+    sensitivity: int
+    scale: float
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def pure(self) -> Fraction:
+        return Fraction(self.sensitivity) / Fraction(self.scale)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 2
+
+
+@dataclass(frozen=True)
+class Gaussian(_Release):
+    """Discrete Gaussian noise of `scale` on `coordinates` integers whose squared ℓ2 change is bounded."""
+
+    mechanism: ClassVar[str] = "gaussian"
+    name: str
+    sensitivity_squared: int
+    scale: float
+    coordinates: int
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @property
+    def rho(self) -> Fraction:
+        return Fraction(self.sensitivity_squared) / (2 * Fraction(self.scale) ** 2)
+
+    @property
+    def rounding(self) -> Fraction:
+        """Bound on the total variation distance to a rounded continuous Gaussian: 1/(8σ²) a coordinate."""
+        return self.coordinates / (8 * Fraction(self.scale) ** 2)
+
+
+@dataclass(frozen=True)
+class BlackBox(_Release):
+    """A mechanism known only to be (epsilon, delta)-DP."""
+
+    mechanism: ClassVar[str] = "black box"
+    name: str
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError(f"epsilon must be a finite number ≥ 0, got {self.epsilon!r}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
+
+    def cost(self) -> dict[str, float]:
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+
+Step = Pick | Laplace | Gaussian | BlackBox

@@ -1,0 +1,1 @@
+"""Private feature selection: DPKendall and SubLasso."""

@@ -1,0 +1,116 @@
+"""SubLasso: private feature selection by voting of Lasso models on small random groups of records."""
+
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from privreg.kernels.lasso import Int64, count_votes
+from privreg.mechanisms.count import lower_count
+from privreg.mechanisms.peel import peel
+from privreg.privacy.account import Account
+from privreg.privacy.accountant import Budget, even_picks, scale_for
+from privreg.privacy.steps import Laplace, Pick, Step, round_down
+from privreg.selection.base import PrivateSelector
+from privreg.tables import Categories, Records
+
+# One record changes one group's vote, and so each count by −1, 0 or +1. docs/proofs/sublasso.md
+VOTE_RANGE = 2
+
+_CHUNK = 2**18  # matrix entries gathered at a time by each worker
+
+
+class SubLasso(PrivateSelector):
+    """Choose k features by the votes of many small Lasso models, under differential privacy.
+
+    A private lower estimate ñ of the number of records sets the number of models, m = ⌊ñ/group size⌋. Each record draws
+    its group from the m independently and uniformly, each group votes for the (at most k) columns with the largest
+    nonzero Lasso coefficients, and Peel picks k columns by noisy votes. The models have an intercept, which takes no
+    part in the vote.
+
+    Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md. Exact check: tests/test_sub_lasso_privacy.py.
+
+    Parameters
+    ----------
+    k : number of columns to choose. If there are no more than k, all are returned and nothing is spent.
+    epsilon, delta : the budget, for adding or removing one record.
+    group_size : "k" (the paper's text), "d" (columns with the intercept: the authors' published code) or a number.
+    alpha : Lasso penalty, in scikit-learn's scaling.
+    count_share : part of epsilon spent on the number of records.
+    categories : declared levels of text or code columns of a data frame, by column name.
+    n_jobs : number of threads as in scikit-learn; −1 uses every core.
+    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+
+    Attributes
+    ----------
+    n_models_ : m, computed from the private count. Missing when nothing was spent.
+    """
+
+    n_models_: int
+
+    def __init__(
+        self,
+        k: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        *,
+        group_size: int | str = "k",
+        alpha: float = 1.0,
+        count_share: float = 0.5,
+        categories: Categories | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.epsilon = epsilon
+        self.delta = delta
+        self.group_size = group_size
+        self.alpha = alpha
+        self.count_share = count_share
+        self.categories = categories
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        size = self.group_size
+        if size not in ("k", "d") and not (isinstance(size, Integral) and size >= 1):
+            raise ValueError(f'group_size must be "k", "d" or a whole number of at least 1, got {size!r}')
+        if not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
+            raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
+        if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
+            raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
+
+    def _plan(self, budget: Budget) -> list[Step]:
+        share = Fraction(budget.epsilon) * Fraction(self.count_share)
+        count = Laplace("count the records", 1, scale_for(1, share))
+        rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
+        names = [f"choose feature {t + 1}" for t in range(self.k)]
+        return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest)]
+
+    def _select(self, account: Account, plan: list[Step], records: Records) -> list[int]:
+        size = {"k": self.k, "d": len(records) + 1}.get(cast(str, self.group_size), self.group_size)
+        n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
+        self.n_models_ = max(n // cast(int, size), 1)
+        votes = self._votes(records, account.groups(records.n_records, self.n_models_))
+        return peel(account, cast(list[Pick], plan[1:]), votes)
+
+    def _votes(self, records: Records, group: Int64) -> Int64:
+        """How many groups vote for each column, computed in chunks of whole groups. Empty groups do not vote."""
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        ends = np.append(starts[1:], order.size)
+
+        def votes(first: int, last: int) -> Int64:
+            members = order[starts[first] : ends[last - 1]]
+            bounds = np.append(starts[first:last], ends[last - 1]) - starts[first]
+            return count_votes(records.rows(members), records.target[members], bounds, self.k, float(self.alpha))
+
+        per_chunk = max(_CHUNK // len(records), 1)
+        # A chunk ends with the first group that reaches a multiple of the chunk size.
+        cuts = np.unique(np.searchsorted(ends, np.arange(0, order.size, per_chunk)[1:]) + 1)
+        cuts = np.unique(np.concatenate([[0], cuts[cuts < starts.size], [starts.size]]))
+        tasks = (delayed(votes)(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+        shares = Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks)
+        return np.sum(shares, axis=0, dtype=np.int64) if shares else np.zeros(len(records), np.int64)
