@@ -1,5 +1,7 @@
 """The first whole job on real data that ships with scikit-learn: which measurements predict how diabetes progresses?"""
 
+from math import exp
+
 from rich.console import Console
 from rich.table import Table as Grid
 from sklearn.datasets import load_diabetes
@@ -48,6 +50,6 @@ def run(console: Console | None = None) -> None:
     console.print("[bold]What it cost[/bold]")
     console.print(str(selector.receipt_), highlight=False)
     console.print(
-        "\nWhoever sees the choice learns almost nothing about any one patient: adding or removing a patient changes the "
-        f"probability of any outcome by a factor of at most e^{EPSILON:g}."
+        "\nThe promise: whether or not any one patient is in the data changes the probability of any choice by a factor "
+        f"of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient."
     )

@@ -11,10 +11,10 @@ The steps must be known before the first one runs: choosing between the bounds a
 chosen from earlier outputs, is not covered.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, isfinite, log, nextafter, sqrt
+from math import exp, expm1, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 
 from privreg.errors import BudgetError
@@ -124,7 +124,7 @@ def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid
     return min((pure, concentrated), key=lambda steps: steps[0].parameters["scale"])
 
 
-def _concentrated(steps: Iterable[Step], delta: Fraction) -> float:
+def _concentrated(steps: Sequence[Step], delta: Fraction) -> float:
     """ε of the steps at δ by zero-concentrated DP, rounded up."""
     from dp_accounting.rdp import compute_epsilon
 
@@ -144,24 +144,35 @@ def _concentrated(steps: Iterable[Step], delta: Fraction) -> float:
 
 def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:
     """ε at δ of Gaussian steps alone by the exact curve, rounded up; inf if any other step is among them."""
-    from dp_accounting import get_epsilon_gaussian
-
     gaussians = [s for s in steps if isinstance(s, Gaussian)]
     if len(gaussians) < len(steps) or delta == 0:
         return inf if steps else 0.0
     if not steps:
         return 0.0
-    deviation = 1 / sqrt(2 * round_up(sum((g.rho for g in gaussians), Fraction())) * (1 + MARGIN))
+    mu = sqrt(2 * round_up(sum((g.rho for g in gaussians), Fraction()))) * (1 + MARGIN)
     rounding = sum((g.rounding for g in gaussians), Fraction())
     # The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for an ε that is already proved and so finds
     # a smaller one; the first is the concentrated bound.
-    epsilon = _concentrated(gaussians, delta)
+    proved = _concentrated(gaussians, delta)
     for _ in range(3):
-        if epsilon > 700:
-            return epsilon
-        left = delta - rounding * Fraction(nextafter(1 + exp(epsilon), inf))
+        if proved > 700:
+            break
+        left = delta - rounding * Fraction(nextafter(1 + exp(proved), inf))
         if left <= 0:
-            return epsilon
-        at = round_down(left * (1 - Fraction(MARGIN)))
-        epsilon = min(epsilon, float(get_epsilon_gaussian(deviation, at)) * (1 + MARGIN) + 2e-12)
-    return epsilon
+            break
+        low, high = 0.0, proved
+        while high - low > 1e-12 * high:
+            middle = low + (high - low) / 2
+            low, high = (low, middle) if _gaussian_delta(mu, middle) <= left else (middle, high)
+        proved = high
+    return proved
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up by more than the error of the two logarithms."""
+    from scipy.special import log_ndtr
+
+    first = float(log_ndtr(-epsilon / mu + mu / 2))
+    second = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
+    error = 1e-13 * (1 + abs(first) + epsilon)
+    return exp(first + error) * (error - expm1(min(second - first, 0.0)))

@@ -24,7 +24,7 @@ def ranges(k: int) -> list[int]:
     return [FIRST_RANGE] + [LATER_RANGE] * (k - 1)
 
 
-def round_scores(label: Int64, redundancy: Int64, chosen: int, n: int) -> Int64:
+def round_scores(label: Int64, redundancy: Int64, chosen: int, n: int | Int64) -> Int64:
     """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
 
     `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features. The score is the
@@ -32,8 +32,9 @@ def round_scores(label: Int64, redundancy: Int64, chosen: int, n: int) -> Int64:
     bounds on its change are whole multiples of the grid step.
     """
     t = max(chosen, 1)
-    whole, rest = np.divmod(t * label - redundancy, t * max(n - 1, 1))
-    return whole * GRID + rest * GRID // (t * max(n - 1, 1))
+    denominator = t * np.maximum(n - 1, 1)
+    whole, rest = np.divmod(t * label - redundancy, denominator)
+    return whole * GRID + rest * GRID // denominator
 
 
 class DPKendall(PrivateSelector):

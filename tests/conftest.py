@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+# The same examples in every run, and no deadline: a test's verdict never depends on the clock.
+settings.register_profile("privreg", deadline=None, derandomize=True)
+settings.load_profile("privreg")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20231210)
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """Folder of the paper's data sets, which a user's machine does not have."""
+    if not DATA.is_dir():
+        pytest.skip("the paper's data sets are not on this machine")
+    return DATA

@@ -1,0 +1,111 @@
+"""Both noise sources draw from the stated laws, and nothing else in the package draws at all."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from exact import assert_law, softmax
+
+import privreg
+from privreg.errors import NotPrivateWarning
+from privreg.privacy.noise import OpenDPNoise, SeededNoise, noise_for
+from privreg.privacy.steps import Gaussian, Laplace, Pick
+
+SOURCE = Path(privreg.__file__).parent
+
+
+@pytest.fixture(params=["opendp", "seeded"])
+def noise(request):
+    return OpenDPNoise() if request.param == "opendp" else SeededNoise(np.random.default_rng(7))
+
+
+def histogram(draws, low, high):
+    """Counts at low … high, everything outside pooled at the ends."""
+    return np.bincount(np.clip(draws, low, high) - low, minlength=high - low + 1)
+
+
+def discrete_law(log_weight, low, high):
+    z = np.arange(-4000, 4001)
+    weights = np.exp(log_weight(z))
+    pooled = np.bincount(np.clip(z, low, high) - low, weights=weights)
+    return pooled / weights.sum()
+
+
+def test_pick_follows_the_softmax(noise):
+    scores = np.array([3, -2, 0, 7, 7], np.int64)
+    counts = np.bincount([noise.pick(scores, 4.5) for _ in range(6_000)], minlength=5)
+    assert_law(counts, softmax(scores, 4.5))
+
+
+def test_pick_from_scores_of_realistic_size(noise):
+    """Scores near 2^42 on the grid of 2^20, where floating point has little room."""
+    scores = 2**42 + np.array([0, 2**20, -(2**21)], np.int64)
+    counts = np.bincount([noise.pick(scores, 1.7 * 2**20) for _ in range(6_000)], minlength=3)
+    assert_law(counts, softmax(scores, 1.7 * 2**20))
+
+
+@pytest.mark.parametrize("scale", [0.8, 3.7])
+def test_laplace_law(noise, scale):
+    draws = np.array([noise.laplace(100, scale) for _ in range(6_000)]) - 100
+    assert_law(histogram(draws, -12, 12), discrete_law(lambda z: -np.abs(z) / scale, -12, 12))
+
+
+@pytest.mark.parametrize("scale", [0.6, 4.3])
+def test_gaussian_law(noise, scale):
+    draws = noise.gaussian(np.full(20_000, -5, np.int64), scale) + 5
+    assert_law(histogram(draws, -12, 12), discrete_law(lambda z: -(z**2) / (2 * scale**2), -12, 12))
+
+
+def test_gaussian_coordinates_are_independent(noise):
+    """Signs of neighbouring coordinates agree half of the time (6 standard deviations of 20,000 coins)."""
+    draws = noise.gaussian(np.zeros(40_000, np.int64), 1000.0).reshape(-1, 2)
+    agree = (np.sign(draws[:, 0]) == np.sign(draws[:, 1])).mean()
+    assert abs(agree - 0.5) < 6 * 0.5 / np.sqrt(20_000)
+
+
+def test_groups_are_uniform_and_independent(noise):
+    """Pairs of consecutive records fall into all pairs of groups equally often."""
+    groups = noise.groups(60_000, 7)
+    assert groups.min() == 0
+    assert groups.max() == 6
+    assert_law(np.bincount(groups[::2] * 7 + groups[1::2], minlength=49), np.full(49, 1 / 49))
+
+
+@pytest.mark.parametrize("values", [np.array([1.5, 2.0]), np.array([1, 2], np.int32)])
+def test_only_int64_is_accepted(noise, values):
+    with pytest.raises(TypeError, match="int64"):
+        noise.pick(values, 1.0)
+    with pytest.raises(TypeError, match="int64"):
+        noise.gaussian(values, 1.0)
+
+
+def test_a_seed_repeats_the_draws_and_warns():
+    scores = np.arange(100, dtype=np.int64)
+    with pytest.warns(NotPrivateWarning, match="not private"):
+        first, again = noise_for(3), noise_for(3)
+    assert [first.pick(scores, 50.0) for _ in range(9)] == [again.pick(scores, 50.0) for _ in range(9)]
+    assert not first.private
+    assert noise_for(np.random.default_rng(1)).private is False
+    assert noise_for(None).private is True
+
+
+def test_costs_agree_with_opendps_own_privacy_maps():
+    ints = dp.vector_domain(dp.atom_domain(T="i64"))
+    # Shifting all scores changes nothing, so a range of 10 is a distance of 5 in the largest coordinate.
+    pick = dp.m.make_noisy_max(ints, dp.linf_distance(T="i64"), dp.zero_concentrated_divergence(), scale=33.0)
+    assert pick.map(5) == pytest.approx(float(Pick("", 10, 33.0).rho), rel=1e-12)
+    laplace = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=33.0)
+    assert laplace.map(3) == pytest.approx(float(Laplace("", 3, 33.0).pure), rel=1e-12)
+    gaussian = dp.m.make_gaussian(ints, dp.l2_distance(T="i64"), scale=33.0)
+    assert gaussian.map(4) == pytest.approx(float(Gaussian("", 16, 33.0, 2).rho), rel=1e-12)
+
+
+def test_only_the_noise_module_knows_opendp_or_random_generators():
+    pattern = re.compile(r"opendp|np\.random|numpy\.random|import random|urandom|secrets|default_rng")
+    users = {p.relative_to(SOURCE).as_posix() for p in SOURCE.rglob("*.py") if pattern.search(p.read_text().lower())}
+    assert users == {"privacy/noise.py"}
+    text = (SOURCE / "privacy/noise.py").read_text()
+    assert re.findall(r"enable_features\((.*?)\)", text) == ['"contrib"']
+    assert "make_report_noisy_max_gumbel" not in text
