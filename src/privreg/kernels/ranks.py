@@ -45,7 +45,7 @@ def rank_column(values: Float64, scratch: NDArray[np.uint64] | None = None) -> R
 
     `scratch` (2 × n) saves the cost of fresh memory when many columns are ranked.
     """
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = np.require(values, np.float64, ["C", "W"])  # numba would compile again for read-only arrays
     rank, starts = _two_valued(values)
     if starts.size == 0:
         if scratch is None:

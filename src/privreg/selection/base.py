@@ -62,8 +62,8 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
         table = read_table(X, self.categories)
+        validate_data(self, X, reset=False, skip_check_array=True)
         if table.names != self._names:
             raise ValueError("X has other feature columns or declared levels than the table this was fitted on")
         chosen = np.flatnonzero(self._get_support_mask())
