@@ -23,7 +23,15 @@ def test_demo_prints_the_choice_and_its_receipt():
 
 
 def test_help_and_version_load_nothing_heavy():
-    code = "import sys; sys.argv = ['privreg', '--help']\nfrom privreg.cli import app\ntry: app()\nexcept SystemExit: pass\nprint(sorted(sys.modules))"
+    code = """
+import sys
+sys.argv = ["privreg", "--help"]
+from privreg.cli import app
+try:
+    app()
+except SystemExit:
+    print(sorted(sys.modules))
+"""
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "demo" in result.stdout
     for heavy in ("numpy", "numba", "scipy", "sklearn", "opendp", "narwhals", "dp_accounting"):

@@ -10,8 +10,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from exact import all_data_sets, assert_law, log_softmax
 
+from exact import all_data_sets, assert_law, log_softmax
 from privreg import DPKendall
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.noise import SeededNoise
@@ -39,13 +39,18 @@ class Statistics:
         self.n = counts.sum(axis=1)
         self.columns = points.shape[1]
         self.pairs = np.zeros((self.columns, self.columns, len(counts)), np.int64)
-        self.strict = np.zeros_like(self.pairs)  # pairs tied in neither column; on the diagonal, pairs not tied: for τ-b
+        self.strict = np.zeros_like(
+            self.pairs
+        )  # pairs tied in neither column; on the diagonal, pairs not tied: for τ-b
         self.met = {}
         exact = counts.astype(np.float64)  # small integers: exact, and much faster to multiply
         signs = [np.sign(np.subtract.outer(points[:, c], points[:, c])) * 1.0 for c in range(self.columns)]
         for u in range(self.columns):
             for v in range(u + 1):
-                for target, kernel in ((self.pairs, signs[u] * signs[v]), (self.strict, np.abs(signs[u] * signs[v]))):
+                for target, kernel in (
+                    (self.pairs, signs[u] * signs[v]),
+                    (self.strict, np.abs(signs[u] * signs[v])),
+                ):
                     met = exact @ kernel  # what a further record at each point would add
                     target[u, v] = target[v, u] = (met * exact).sum(axis=1) / 2
                     self.met[id(target), u, v] = met.astype(np.int8)
@@ -187,7 +192,9 @@ def test_the_estimator_sends_exactly_these_scores_to_the_noise(monkeypatch, rng)
 
 def test_the_sampler_follows_the_closed_form_law():
     """5000 private fits; chi-square against the product of softmaxes (level 1e-7)."""
-    records = np.array([(0, 2, 1, 0), (1, 1, 0, 1), (2, 0, 1, 2), (1, 2, 2, 2), (0, 0, 1, 1), (2, 1, 0, 0), (0, 1, 2, 2)])
+    records = np.array(
+        [(0, 2, 1, 0), (1, 1, 0, 1), (2, 0, 1, 2), (1, 2, 2, 2), (0, 0, 1, 1), (2, 1, 0, 0), (0, 1, 2, 2)]
+    )
     X, y = records[:, :3], records[:, 3]
     outcomes = list(permutations(range(3), 2))
     counts = np.zeros(len(outcomes))

@@ -1,4 +1,4 @@
-"""The batched Lasso is optimal to rounding, equals scikit-learn's where that converges, and counts votes as documented."""
+"""The batched Lasso is optimal to rounding, equals scikit-learn's where that converges, and votes as documented."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,12 @@ def test_equals_scikit_learn_to_1e_6_where_that_is_accurate(rng):
 
 
 @settings(max_examples=300)
-@given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 30), st.sampled_from(["scaled", "binary", "copies"]))
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.sampled_from(["scaled", "binary", "copies"]),
+)
 def test_optimal_on_badly_scaled_and_dependent_columns(seed, n, d, kind):
     rng = np.random.default_rng(seed)
     X = {

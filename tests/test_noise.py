@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from exact import assert_law, softmax
 
 import privreg
+from exact import assert_law, softmax
 from privreg.errors import NotPrivateWarning
 from privreg.privacy.noise import OpenDPNoise, SeededNoise, noise_for
 from privreg.privacy.steps import Gaussian, Laplace, Pick

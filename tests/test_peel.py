@@ -3,8 +3,8 @@
 from itertools import permutations, product
 
 import numpy as np
-from exact import assert_law, log_softmax
 
+from exact import assert_law, log_softmax
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks

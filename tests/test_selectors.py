@@ -29,9 +29,7 @@ def reference_dp_kendall(X, y, k):
     chosen = []
     for _ in range(k):
         left = [j for j in range(X.shape[1]) if j not in chosen]
-        scores = [
-            tau(X[:, j], y) - (np.mean([tau(X[:, j], X[:, c]) for c in chosen]) if chosen else 0) for j in left
-        ]
+        scores = [tau(X[:, j], y) - (np.mean([tau(X[:, j], X[:, c]) for c in chosen]) if chosen else 0) for j in left]
         chosen.append(left[int(np.argmax(scores))])
     return chosen
 
@@ -62,7 +60,10 @@ def test_all_kinds_of_table_give_the_same_choice(selector):
     words = np.array(["low", "mid", "high"])[level]
     columns = dict(zip(names, X.T, strict=True))
     frames = [
-        (pd.DataFrame(columns | {"w": pd.Categorical(words, categories=["low", "mid", "high"])}), pd.Series(y)),
+        (
+            pd.DataFrame(columns | {"w": pd.Categorical(words, categories=["low", "mid", "high"])}),
+            pd.Series(y),
+        ),
         (
             pl.DataFrame(columns | {"w": pl.Series(words.tolist(), dtype=pl.Enum(["low", "mid", "high"]))}),
             pl.Series(y),

@@ -13,7 +13,7 @@ EXPECTED_FAILURES = {
 }
 
 
-def expected_failures(estimator):  # noqa: ARG001
+def expected_failures(estimator):
     return EXPECTED_FAILURES
 
 

@@ -5,8 +5,8 @@ The exact law of the picks is checked in test_peel.py, the count's in test_count
 
 import numpy as np
 import pytest
-from exact import assert_law
 
+from exact import assert_law
 from privreg import SubLasso
 from privreg.kernels.lasso import count_votes
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
@@ -63,7 +63,7 @@ def test_hostile_neighbours_move_votes_by_at_most_one(monkeypatch, rng):
 
 
 def test_dealing_equal_groups_of_a_size_that_follows_n_is_caught(rng):
-    """The published splitting (groups of n // m consecutive records) fails the same check: one record moves many votes."""
+    """The published splitting (n // m records to a group) fails the same check: one record moves many votes."""
     worst = 0
     for _ in range(50):
         n, m, d = 60, 20, 4

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from theorem import recovery_rate
 
 from privreg.kendall import kendall_scores
+from theorem import recovery_rate
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def run(console: Console | None = None) -> None:
     strongest = sorted(range(len(true)), key=lambda j: -abs(true[j]))
 
     console.print(
-        f"\n[bold]privreg {K} of 10[/bold]: the measurements of {len(data.target)} diabetes patients that say most about the "
-        f"progression of the disease a year later, chosen with ε = {EPSILON:g}.\n"
+        f"\n[bold]{K} of 10[/bold]: the measurements of {len(data.target)} diabetes patients that say most about "
+        f"the progression of the disease a year later, chosen with ε = {EPSILON:g}.\n"
     )
     grid = Grid("chosen", "measurement", "", "true Kendall τ", "true rank")
     for place, j in enumerate(selector.ranking_, 1):
@@ -50,6 +50,6 @@ def run(console: Console | None = None) -> None:
     console.print("[bold]What it cost[/bold]")
     console.print(str(selector.receipt_), highlight=False)
     console.print(
-        "\nThe promise: whether or not any one patient is in the data changes the probability of any choice by a factor "
-        f"of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient."
+        "\nThe promise: whether or not any one patient is in the data changes the probability of any choice by a "
+        f"factor of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient."
     )

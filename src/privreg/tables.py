@@ -6,9 +6,9 @@ here, so that no error depends on a value. Values follow two fixed rules:
 - a category or boolean becomes one 0/1 column per declared level (none is left out), named ``column=level``;
 - a record with a missing or non-finite value, or a level that was not declared, is left out without a trace.
 
-Category levels are never read off the data. They come from the `categories` argument, or from a type that declares them:
-pandas ``category``, polars ``Enum``, arrow dictionaries (and so Parquet's). A boolean column has the levels False and
-True; a plain numpy array has only numbers, its booleans being 0 and 1.
+Category levels are never read off the data. They come from the `categories` argument, or from a type that declares
+them: pandas ``category``, polars ``Enum``, arrow dictionaries (and so Parquet's). A boolean column has the levels
+False and True; a plain numpy array has only numbers, its booleans being 0 and 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from privreg.errors import SchemaError
 from privreg.kernels.ranks import MAX_RECORDS, Float64
 
 Categories = Mapping[str, Sequence[Any]]
-_ROWS = 16384  # rows looked at together when searching for missing values
+_ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,19 @@ class Table:
             return self._numbers(feature.source)
         codes = self._codes[feature.source]
         return np.where(codes < 0, np.nan, codes == feature.level)
+
+    def block(self, first: int, last: int, kept: NDArray[np.int64] | None) -> list[Float64]:
+        """Some consecutive columns, of the kept rows only."""
+        if not isinstance(self._numeric, np.ndarray):
+            values = [self[j] for j in range(first, last)]
+            return values if kept is None else [v[kept] for v in values]
+        size = self.n_rows if kept is None else kept.size
+        block = np.empty((last - first, size))
+        for a in range(0, size, _ROWS):
+            rows = self._numeric[slice(a, a + _ROWS) if kept is None else kept[a : a + _ROWS], first:last]
+            for column, values in zip(block, _float64(rows).T, strict=True):
+                column[a : a + _ROWS] = values
+        return list(block)
 
     def rows(self, index: NDArray[np.int64]) -> Float64:
         """The given rows with all their feature columns, as a new (rows × features) array."""
@@ -118,9 +131,9 @@ class Records:
     def __len__(self) -> int:
         return len(self._table)
 
-    def __getitem__(self, index: int) -> Float64:
-        values = self._table[index]
-        return np.ascontiguousarray(values if self._kept is None else values[self._kept])
+    def block(self, first: int, last: int) -> list[Float64]:
+        """The columns first … last − 1."""
+        return self._table.block(first, last, self._kept)
 
     def rows(self, index: NDArray[np.int64]) -> Float64:
         """The given records with all their feature columns, as a new (records × features) array."""

@@ -206,9 +206,7 @@ def _back_substitute(r: Float64, size: int, right: Float64) -> Float64:
 
 
 @njit(nogil=True, cache=True)
-def _remove(
-    q: Float64, r: Float64, active: Int64, sign: Float64, v: Float64, size: int, position: int
-) -> int:
+def _remove(q: Float64, r: Float64, active: Int64, sign: Float64, v: Float64, size: int, position: int) -> int:
     """Drop the active column at `position` by Givens rotations; returns the new number of active columns."""
     sign[active[position]] = 0.0
     v[active[position]] = 0.0

@@ -14,13 +14,13 @@ which is a single vector operation (`_bump`). Everything is int64 where it can g
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from privreg.kernels.ranks import Int32, Ranks
+from privreg.kernels.threads import share_out
 
 Int64 = NDArray[np.int64]
 
@@ -29,13 +29,20 @@ SMALL_TREE = 256
 
 
 def concordance(pivot: Ranks, columns: list[Ranks], n_jobs: int | None = None) -> Int64:
-    """C − D of `pivot` with each of `columns`: one task per column on `n_jobs` threads, O(n) extra memory each."""
+    """C − D of `pivot` with each of `columns`, on `n_jobs` threads that each hold O(n) extra memory."""
     slots = _slots(pivot.rank, pivot.starts) if pivot.distinct > 2 else pivot.rank
-    tasks = (delayed(_pair)(pivot, slots, column) for column in columns)
-    return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(tasks), np.int64)
+    counts = np.zeros(len(columns), np.int64)
+
+    def share(worker: int, workers: int) -> None:
+        ordered = np.empty_like(pivot.rank)
+        for j in range(worker, len(columns), workers):
+            counts[j] = _pair(pivot, slots, columns[j], ordered)
+
+    share_out(share, n_jobs)
+    return counts
 
 
-def _pair(pivot: Ranks, slots: Int32, column: Ranks) -> int:
+def _pair(pivot: Ranks, slots: Int32, column: Ranks, ordered: Int32) -> int:
     if pivot.distinct < 2 or column.distinct < 2:
         return 0
     if pivot.distinct == 2:
@@ -44,10 +51,10 @@ def _pair(pivot: Ranks, slots: Int32, column: Ranks) -> int:
         return int(_two_valued(column.rank, pivot.rank, pivot.starts))
     if pivot.distinct <= SMALL_TREE < column.distinct:
         pivot, column, slots = column, pivot, _slots(column.rank, column.starts)
-    ranks = _in_order(column.rank, slots)
+    _in_order(column.rank, slots, ordered)
     if column.starts.size == 0:
-        return int(_distinct(ranks, pivot.starts))
-    return int(_tied(ranks, pivot.starts, column.distinct))
+        return int(_distinct(ordered, pivot.starts))
+    return int(_tied(ordered, pivot.starts, column.distinct))
 
 
 @njit(nogil=True, cache=True)
@@ -65,11 +72,9 @@ def _slots(rank: Int32, starts: Int32) -> Int32:
 
 
 @njit(nogil=True, cache=True)
-def _in_order(rank: Int32, slots: Int32) -> Int32:
-    ordered = np.empty_like(rank)
+def _in_order(rank: Int32, slots: Int32, ordered: Int32) -> None:
     for i in range(rank.size):
         ordered[np.uint64(slots[i])] = rank[i]
-    return ordered
 
 
 @njit(nogil=True, cache=True)
@@ -106,9 +111,7 @@ def _vector_bump(width: int, lanes: int) -> Any:
             lane = builder.and_(arguments[1], ir.Constant(ir.IntType(64), lanes - 1))
             node = builder.gep(array.data, [builder.sub(arguments[1], lane)])
             node = builder.bitcast(node, ir.PointerType(vector))
-            spread = builder.insert_element(
-                undefined, builder.trunc(lane, number), ir.Constant(ir.IntType(32), 0)
-            )
+            spread = builder.insert_element(undefined, builder.trunc(lane, number), ir.Constant(ir.IntType(32), 0))
             spread = builder.shuffle_vector(
                 spread, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
             )

@@ -1,11 +1,13 @@
 """Dense ranks of a column by radix sort: done once per column, everything after works on integers."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numba import njit
 from numpy.typing import NDArray
+
+from privreg.kernels.threads import share_out
 
 Int32 = NDArray[np.int32]
 Float64 = NDArray[np.float64]
@@ -14,18 +16,17 @@ MAX_RECORDS = 2**31 - 2  # record numbers and ranks are int32
 
 _SIGN = np.uint64(1 << 63)
 _INDEX_BITS = np.uint64(32)
-_DIGIT = 11
-_PASSES = 3  # 3 digits of 11 bits cover the 32 bits that are radix sorted
 _INSERTION_REACH = 16
+_BLOCK = 4  # columns read together: neighbours in a row-major array share cache lines
 
 
 class SupportsColumns(Protocol):
-    """Anything that hands out its columns one at a time."""
+    """Anything that hands out its columns a few at a time."""
 
     @property
     def n_records(self) -> int: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Float64: ...
+    def block(self, first: int, last: int) -> Iterable[Float64]: ...
 
 
 class Ranks(NamedTuple):
@@ -40,48 +41,50 @@ class Ranks(NamedTuple):
     distinct: int
 
 
-def rank_column(values: Float64, scratch: NDArray[np.uint64] | None = None) -> Ranks:
+def rank_column(values: Float64, scratch: NDArray[np.uint64] | None = None, out: Int32 | None = None) -> Ranks:
     """Rank finite float64 values; −0.0 and 0.0 are equal. O(n log n) at worst, a few linear passes as a rule.
 
-    `scratch` (2 × n) saves the cost of fresh memory when many columns are ranked.
+    `scratch` (2 × n) and `out` (n) save the cost of fresh memory when many columns are ranked.
     """
     values = np.require(values, np.float64, ["C", "W"])  # numba would compile again for read-only arrays
-    rank, starts = _two_valued(values)
+    rank = np.empty(values.size, np.int32) if out is None else out
+    starts = _two_valued(values, rank)
     if starts.size == 0:
         if scratch is None:
             scratch = np.empty((2, values.size), np.uint64)
-        rank, starts = _dense_ranks(values, scratch)
-    distinct = starts.size - 1
-    starts = starts.copy() if distinct < values.size else np.empty(0, np.int32)
-    return Ranks(rank, starts, distinct)
+        starts = _dense_ranks(values, scratch, rank).copy()
+    distinct = starts.size - 1 if starts.size else values.size
+    return Ranks(rank, starts if distinct < values.size else starts[:0], distinct)
 
 
 def rank_columns(columns: SupportsColumns, n_jobs: int | None = None) -> list[Ranks]:
-    """Rank every column, on `n_jobs` threads that each hold one scratch of 16 bytes a record."""
-    workers = effective_n_jobs(n_jobs)
+    """Rank every column, on `n_jobs` threads that each hold O(n) extra memory."""
+    out = np.empty((len(columns), columns.n_records), np.int32)
+    ranks: list[Ranks | None] = [None] * len(columns)
 
-    def share(worker: int) -> list[Ranks]:
+    def share(worker: int, workers: int) -> None:
         scratch = np.empty((2, columns.n_records), np.uint64)
-        return [rank_column(columns[j], scratch) for j in range(worker, len(columns), workers)]
+        for first in range(worker * _BLOCK, len(columns), workers * _BLOCK):
+            for j, values in enumerate(columns.block(first, min(first + _BLOCK, len(columns))), first):
+                ranks[j] = rank_column(values, scratch, out[j])
 
-    shares = Parallel(n_jobs=workers, prefer="threads")(delayed(share)(w) for w in range(workers))
-    return [shares[j % workers][j // workers] for j in range(len(columns))]
+    share_out(share, n_jobs)
+    return cast(list[Ranks], ranks)
 
 
 @njit(nogil=True, cache=True)
-def _two_valued(values: Float64) -> tuple[Int32, Int32]:
-    """Ranks of a column with at most two values; `starts` comes back empty if a third one turns up."""
+def _two_valued(values: Float64, rank: Int32) -> Int32:
+    """Ranks of a column with at most two values. Returns starts; none if a third value turns up."""
     n = values.size
-    rank = np.empty(n, np.int32)
     if n == 0:
-        return rank, np.zeros(1, np.int32)
+        return np.zeros(1, np.int32)
     low = high = values[0]
     upper = 0
     for i in range(n):
         v = values[i]
         if v != low and v != high:
             if low != high:
-                return rank[:0], np.empty(0, np.int32)
+                return np.empty(0, np.int32)
             if v > low:
                 high = v
             else:  # all earlier records were the upper value
@@ -92,8 +95,8 @@ def _two_valued(values: Float64) -> tuple[Int32, Int32]:
         rank[i] = is_upper
         upper += is_upper
     if low == high:
-        return rank, np.array([0, n], np.int32)
-    return rank, np.array([0, n - upper, n], np.int32)
+        return np.array([0, n], np.int32)
+    return np.array([0, n - upper, n], np.int32)
 
 
 @njit(nogil=True, cache=True)
@@ -101,12 +104,12 @@ def _sortable(bits: np.uint64) -> np.uint64:
     """Order-preserving map from the bits of a float64 to unsigned integers, with −0.0 sent to 0.0."""
     if bits == _SIGN:
         bits = np.uint64(0)
-    return ~bits if bits & _SIGN else bits | _SIGN
+    return bits ^ (np.uint64(np.int64(bits) >> 63) | _SIGN)  # no branch on the sign, which is as good as random
 
 
 @njit(nogil=True, cache=True)
-def _dense_ranks(values: Float64, scratch: NDArray[np.uint64]) -> tuple[Int32, Int32]:
-    """Ranks and starts; `starts` lives in the scratch."""
+def _dense_ranks(values: Float64, scratch: NDArray[np.uint64], rank: Int32) -> Int32:
+    """Fills `rank` and returns starts, which live in the scratch; none if all values are distinct."""
     n = values.size
     raw = values.view(np.uint64)
     lowest, highest = ~np.uint64(0), np.uint64(0)
@@ -118,79 +121,93 @@ def _dense_ranks(values: Float64, scratch: NDArray[np.uint64]) -> tuple[Int32, I
     dropped = np.uint64(0)
     while ((highest - lowest) >> dropped) >> np.uint64(32):
         dropped += np.uint64(1)
-    packed, spare = scratch[0], scratch[1]
-    for i in range(n):
-        packed[i] = (((_sortable(raw[i]) - lowest) >> dropped) << _INDEX_BITS) | np.uint64(i)
-    packed, spare = _radix_sort(packed, spare)
-    return _rank_runs(packed, raw, spare.view(np.int32))
+    packed, spare = _radix_sort(raw, lowest, dropped, scratch[0], scratch[1])
+    return _rank_sorted(packed, raw, rank, spare.view(np.int32))
 
 
 @njit(nogil=True, cache=True)
 def _radix_sort(
-    packed: NDArray[np.uint64], spare: NDArray[np.uint64]
+    raw: NDArray[np.uint64],
+    lowest: np.uint64,
+    dropped: np.uint64,
+    packed: NDArray[np.uint64],
+    spare: NDArray[np.uint64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Sort by the upper 32 bits, stable in the lower 32; returns the sorted array and the other one."""
-    n = packed.size
-    mask = np.uint64((1 << _DIGIT) - 1)
-    place = np.empty(1 << _DIGIT, np.uint32)
-    for p in range(_PASSES):
-        shift = np.uint64(32 + p * _DIGIT)
-        place[:] = 0
-        for i in range(n):
-            place[(packed[i] >> shift) & mask] += np.uint32(1)
-        if place[(packed[0] >> shift) & mask] == n:
-            continue  # every key has the same digit
+    """(leading bits, record number) sorted by the leading bits, and the other of the two arrays."""
+    n = raw.size
+    mask = np.uint64(255)
+    place = np.zeros(4 * 256, np.uint32)  # how often each digit occurs in each of the four bytes
+    for i in range(n):
+        lead = (_sortable(raw[i]) - lowest) >> dropped
+        place[lead & mask] += np.uint32(1)
+        place[np.uint64(256) + ((lead >> np.uint64(8)) & mask)] += np.uint32(1)
+        place[np.uint64(512) + ((lead >> np.uint64(16)) & mask)] += np.uint32(1)
+        place[np.uint64(768) + (lead >> np.uint64(24))] += np.uint32(1)
+    for p in range(4):
         total = np.uint32(0)
-        for digit in range(place.size):
+        for digit in range(256 * p, 256 * (p + 1)):
             count = place[digit]
             place[digit] = total
             total += count
+    for i in range(n):
+        lead = (_sortable(raw[i]) - lowest) >> dropped
+        at = place[lead & mask]
+        place[lead & mask] = at + np.uint32(1)
+        packed[at] = (lead << _INDEX_BITS) | np.uint64(i)
+    for p in range(1, 4):
+        shift = np.uint64(32 + 8 * p)
+        free = place[256 * p : 256 * (p + 1)]
         for i in range(n):
             key = packed[i]
             digit = (key >> shift) & mask
-            at = place[digit]
-            place[digit] = at + np.uint32(1)
+            at = free[digit]
+            free[digit] = at + np.uint32(1)
             spare[at] = key
         packed, spare = spare, packed
     return packed, spare
 
 
 @njit(nogil=True, cache=True)
-def _rank_runs(
-    packed: NDArray[np.uint64], raw: NDArray[np.uint64], starts: Int32
-) -> tuple[Int32, Int32]:
-    """Dense ranks from records sorted by their leading bits: a run of equal ones is sorted by value first.
+def _rank_sorted(packed: NDArray[np.uint64], raw: NDArray[np.uint64], rank: Int32, starts: Int32) -> Int32:
+    """Dense ranks from records sorted by their leading bits: each run of equal ones is sorted by value first.
 
-    The random look-ups into the values are made only inside such runs.
+    Values are looked up, at random places, only inside such runs.
     """
     n = packed.size
-    rank = np.empty(n, np.int32)
     mask = np.uint64(0xFFFFFFFF)
-    current = np.int32(0)
-    begin = 0
-    while begin < n:
-        lead = packed[begin] >> _INDEX_BITS
-        end = begin + 1
-        while end < n and packed[end] >> _INDEX_BITS == lead:
-            end += 1
-        if end - begin > 1:
-            _sort_run(packed[begin:end], raw)
-        starts[current] = begin
-        rank[packed[begin] & mask] = current
-        for i in range(begin + 1, end):
-            if _sortable(raw[packed[i] & mask]) != _sortable(raw[packed[i - 1] & mask]):
-                current += np.int32(1)
-                starts[current] = i
-            rank[packed[i] & mask] = current
-        current += np.int32(1)
-        begin = end
-    starts[current] = n
-    return rank, starts[: current + 1]
+    ties = False
+    i = 1
+    while i < n:
+        if packed[i] >> _INDEX_BITS == packed[i - 1] >> _INDEX_BITS:
+            begin = i - 1
+            while i < n and packed[i] >> _INDEX_BITS == packed[begin] >> _INDEX_BITS:
+                i += 1
+            ties |= _sort_run(packed[begin:i], raw)
+        i += 1
+    if not ties:
+        for i in range(n):
+            rank[packed[i] & mask] = i
+        return starts[:0]
+    current = np.int32(-1)
+    for i in range(n):
+        record = packed[i] & mask
+        if (
+            i == 0
+            or packed[i] >> _INDEX_BITS != packed[i - 1] >> _INDEX_BITS
+            or _sortable(raw[record]) != _sortable(raw[packed[i - 1] & mask])
+        ):
+            current += np.int32(1)
+            starts[current] = i
+        rank[record] = current
+    starts[current + 1] = n
+    return starts[: current + 2]
 
 
 @njit(nogil=True, cache=True)
-def _sort_run(run: NDArray[np.uint64], raw: NDArray[np.uint64]) -> None:
+def _sort_run(run: NDArray[np.uint64], raw: NDArray[np.uint64]) -> bool:
+    """Sort records by value; tells whether two values are equal."""
     mask = np.uint64(0xFFFFFFFF)
+    ties = False
     for i in range(1, run.size):
         moving = run[i]
         key = _sortable(raw[moving & mask])
@@ -199,10 +216,12 @@ def _sort_run(run: NDArray[np.uint64], raw: NDArray[np.uint64]) -> None:
             if i - j > _INSERTION_REACH:  # not nearly sorted
                 run[j + 1] = moving
                 _merge_sort_run(run, raw)
-                return
+                return True  # or not: the caller looks again
             run[j + 1] = run[j]
             j -= 1
+        ties |= j >= 0 and _sortable(raw[run[j] & mask]) == key
         run[j + 1] = moving
+    return ties
 
 
 @njit(nogil=True, cache=True)

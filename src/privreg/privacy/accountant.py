@@ -7,8 +7,8 @@ The cost of a list is the smallest of several bounds that all hold (docs/proofs/
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
 - mixtures: some of the pure steps added to a bound on the rest. Black boxes are always added.
 
-The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were themselves
-chosen from earlier outputs, is not covered.
+The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were
+themselves chosen from earlier outputs, is not covered.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,6 +36,8 @@ class Budget:
             raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}")
         if not _is_number(self.delta) or not 0 <= self.delta < 1:
             raise ValueError(f"delta must be a number in [0, 1), got {self.delta!r}")
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        object.__setattr__(self, "delta", float(self.delta))
 
 
 def _is_number(value: object) -> bool:
@@ -52,12 +54,13 @@ def cost(steps: Sequence[Step], delta: float) -> float:
     if left < 0:
         return inf
     boxed = sum((Fraction(b.epsilon) for b in boxes), Fraction())
-    best = inf
-    for added, rest in (
+    splits: list[tuple[Sequence[Pick | Laplace], Sequence[Step]]] = [
         ([*picks, *laplaces], gaussians),
         (laplaces, [*gaussians, *picks]),
         ([], [*gaussians, *picks, *laplaces]),
-    ):
+    ]
+    best = inf
+    for added, rest in splits:
         pure = sum((s.pure for s in added), boxed)
         bound = min(_concentrated(rest, left), _gaussian(rest, left))
         if bound < inf:
@@ -154,9 +157,8 @@ def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:
     # The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for an ε that is already proved and so finds
     # a smaller one; the first is the concentrated bound.
     proved = _concentrated(gaussians, delta)
-    for _ in range(3):
-        if proved > 700:
-            break
+    improving = True
+    while improving and proved < 700:
         left = delta - rounding * Fraction(nextafter(1 + exp(proved), inf))
         if left <= 0:
             break
@@ -164,6 +166,7 @@ def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:
         while high - low > 1e-12 * high:
             middle = low + (high - low) / 2
             low, high = (low, middle) if _gaussian_delta(mu, middle) <= left else (middle, high)
+        improving = high < proved * (1 - MARGIN)
         proved = high
     return proved
 

@@ -1,8 +1,8 @@
 """The four kinds of release that a privacy plan is made of, each with its exact cost.
 
-Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given in
-those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every cost is
-an exact rational number. Proofs: docs/proofs/accounting.md.
+Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given
+in those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every
+cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 """
 
 from dataclasses import asdict, dataclass

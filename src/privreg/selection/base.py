@@ -36,6 +36,7 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
     ranking_: NDArray[np.int64]
     selected_features_: list[Any]
     receipt_: Receipt
+    _names: list[str]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the columns. Spends the budget, unless k covers all columns."""
@@ -67,16 +68,16 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
         if table.names != self._names:
             raise ValueError("X has other feature columns or declared levels than the table this was fitted on")
         chosen = np.flatnonzero(self._get_support_mask())
-        return np.column_stack([table[j] for j in chosen])
+        return np.column_stack([table[int(j)] for j in chosen])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Names of the chosen columns, in their original order."""
         check_is_fitted(self)
-        return np.array(self._names, object)[self._get_support_mask()]
+        return np.array(self._names, np.object_)[self._get_support_mask()]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(len(self._names), bool)
+        mask = np.zeros(len(self._names), np.bool_)
         mask[self.ranking_] = True
         return mask
 

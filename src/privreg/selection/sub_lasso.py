@@ -5,9 +5,9 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from privreg.kernels.lasso import Int64, count_votes
+from privreg.kernels.threads import share_out
 from privreg.mechanisms.count import lower_count
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
@@ -30,7 +30,8 @@ class SubLasso(PrivateSelector):
     nonzero Lasso coefficients, and Peel picks k columns by noisy votes. The models have an intercept, which takes no
     part in the vote.
 
-    Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md. Exact check: tests/test_sub_lasso_privacy.py.
+    Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md.
+    Exact check: tests/test_sub_lasso_privacy.py.
 
     Parameters
     ----------
@@ -102,15 +103,20 @@ class SubLasso(PrivateSelector):
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         ends = np.append(starts[1:], order.size)
 
-        def votes(first: int, last: int) -> Int64:
-            members = order[starts[first] : ends[last - 1]]
-            bounds = np.append(starts[first:last], ends[last - 1]) - starts[first]
-            return count_votes(records.rows(members), records.target[members], bounds, self.k, float(self.alpha))
-
         per_chunk = max(_CHUNK // len(records), 1)
         # A chunk ends with the first group that reaches a multiple of the chunk size.
-        cuts = np.unique(np.searchsorted(ends, np.arange(0, order.size, per_chunk)[1:]) + 1)
-        cuts = np.unique(np.concatenate([[0], cuts[cuts < starts.size], [starts.size]]))
-        tasks = (delayed(votes)(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
-        shares = Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks)
-        return np.sum(shares, axis=0, dtype=np.int64) if shares else np.zeros(len(records), np.int64)
+        cuts = np.searchsorted(ends, np.arange(per_chunk, order.size, per_chunk)) + 1
+        cuts = np.unique(np.concatenate([[0], cuts, [starts.size]]))
+        votes = np.zeros((len(cuts), len(records)), np.int64)
+
+        def share(worker: int, workers: int) -> None:
+            for c in range(worker, len(cuts) - 1, workers):
+                first, last = starts[cuts[c]], ends[cuts[c + 1] - 1]
+                members = order[first:last]
+                bounds = np.append(starts[cuts[c] : cuts[c + 1]], last) - first
+                votes[c] = count_votes(
+                    records.rows(members), records.target[members], bounds, self.k, float(self.alpha)
+                )
+
+        share_out(share, self.n_jobs)
+        return votes.sum(axis=0)
