@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench theory clean
+.PHONY: demo test lint bench theory readme clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -18,6 +18,10 @@ lint: .venv/.stamp-test
 # Ratios to peers measured in one run; writes benchmarks/selection.json.
 bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/selection.py
+
+# The README's tables and picture, from the files that the other targets wrote.
+readme: .venv/.stamp-test
+	$(BIN)/python benchmarks/readme.py
 
 # Where the paper's recovery theorem sets in; writes benchmarks/theorem.json.
 theory: .venv/.stamp-test

@@ -27,29 +27,33 @@ MEANING = {
 
 
 def run(console: Console | None = None) -> None:
-    """Select K of ten measurements privately and print them beside the true correlations, with the receipt."""
+    """Select K of ten measurements privately and print them beside what would be chosen without noise."""
     console = console or Console()
     data = load_diabetes(scaled=False)
     selector = DPKendall(k=K, epsilon=EPSILON).fit(data.data, data.target)
-    true = kendall_scores(data.data, data.target) * 2 / len(data.target)
-    strongest = sorted(range(len(true)), key=lambda j: -abs(true[j]))
+    noiseless = DPKendall(k=K, epsilon=1e9).fit(data.data, data.target).ranking_.tolist()
+    tau = kendall_scores(data.data, data.target) * 2 / len(data.target)
 
     console.print(
         f"\n[bold]{K} of 10[/bold]: the measurements of {len(data.target)} diabetes patients that say most about "
-        f"the progression of the disease a year later, chosen with ε = {EPSILON:g}.\n"
+        f"the progression of the disease a year later, chosen with ε = {EPSILON:g}.\n",
+        highlight=False,
     )
-    grid = Grid("chosen", "measurement", "", "true Kendall τ", "true rank")
-    for place, j in enumerate(selector.ranking_, 1):
+    grid = Grid("chosen", "measurement", "", "true Kendall τ", "place without noise")
+    for place, j in enumerate(selector.ranking_.tolist(), 1):
         name = data.feature_names[j]
-        grid.add_row(str(place), name, MEANING[name], f"{true[j]:+.3f}", str(strongest.index(j) + 1))
+        exact = str(noiseless.index(j) + 1) if j in noiseless else "not chosen"
+        grid.add_row(str(place), name, MEANING[name], f"{tau[j]:+.3f}", exact)
     console.print(grid)
     console.print(
-        "The two columns on the right are not private. They may be shown because this data set is public "
-        "(Efron et al. 2004, shipped with scikit-learn); run it again and the noise, and perhaps the choice, changes.\n"
+        "The two columns on the right are not private. They may be shown because this data set is public (Efron et "
+        "al. 2004, shipped with scikit-learn). Run it again: the noise changes, and perhaps the choice.\n",
+        highlight=False,
     )
     console.print("[bold]What it cost[/bold]")
     console.print(str(selector.receipt_), highlight=False)
     console.print(
         "\nThe promise: whether or not any one patient is in the data changes the probability of any choice by a "
-        f"factor of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient."
+        f"factor of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient.",
+        highlight=False,
     )

@@ -65,7 +65,7 @@ def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
         j = _most_violating(units, residual, penalty, sign, blocked)
         if j < 0:
             break
-        sign[j] = 1.0 if np.dot(units[j], residual) > 0 else -1.0
+        sign[j] = 1.0 if _dot(units[j], residual) > 0 else -1.0
         if not _append(units[j], q, r, size):
             leaving = _slide(r, size, v, sign, active, j)
             if leaving >= 0:
@@ -107,6 +107,18 @@ def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
 
 
 @njit(nogil=True, cache=True)
+def _dot(a: Float64, b: Float64) -> float:
+    """Not BLAS: the same group must give the same bits whatever the alignment or number of threads."""
+    even = odd = 0.0
+    for i in range(0, a.size - 1, 2):
+        even += a[i] * b[i]
+        odd += a[i + 1] * b[i + 1]
+    if a.size % 2:
+        even += a[-1] * b[-1]
+    return even + odd
+
+
+@njit(nogil=True, cache=True)
 def _unit_columns(rows: Float64) -> tuple[Float64, Float64]:
     """The columns and one of ones, each as a unit vector, and their norms (0 for a column of zeros)."""
     n, d = rows.shape
@@ -120,7 +132,7 @@ def _unit_columns(rows: Float64) -> tuple[Float64, Float64]:
                 units[j] = rows[:, j] / largest
             else:
                 units[j] = 0.0
-        length = np.sqrt(np.dot(units[j], units[j]))
+        length = np.sqrt(_dot(units[j], units[j]))
         if length > 0:
             units[j] /= length
         norms[j] = largest * length
@@ -136,7 +148,7 @@ def _most_violating(
     excess = 0.0
     for j in range(penalty.size):
         if sign[j] == 0 and not blocked[j]:
-            above = abs(np.dot(units[j], residual)) - penalty[j] * (1 + _ROUNDING) - _ROUNDING
+            above = abs(_dot(units[j], residual)) - penalty[j] * (1 + _ROUNDING) - _ROUNDING
             if above > excess:
                 best, excess = j, above
     return best
@@ -149,10 +161,10 @@ def _append(column: Float64, q: Float64, r: Float64, size: int) -> bool:
     r[: size + 1, size] = 0.0
     for _ in range(2):  # the second pass removes what rounding left of the first
         for a in range(size):
-            along = np.dot(q[a], rest)
+            along = _dot(q[a], rest)
             r[a, size] += along
             rest -= along * q[a]
-    length = np.sqrt(np.dot(rest, rest))
+    length = np.sqrt(_dot(rest, rest))
     if length < _DEPENDENT or size == column.size:
         return False
     r[size, size] = length
@@ -192,7 +204,7 @@ def _minimiser(
             total -= r[b, a] * right[b]
         right[a] = total / r[a, a]
     for a in range(size):
-        right[a] = np.dot(q[a], y) - right[a]
+        right[a] = _dot(q[a], y) - right[a]
     return _back_substitute(r, size, right)
 
 
