@@ -2,15 +2,19 @@
 
 - DPKendall against the same selection with one `scipy.stats.kendalltau` call per pair, as the paper's authors do;
 - DPKendall on binary columns against continuous ones;
-- SubLasso against a loop of scikit-learn `Lasso` fits over the same groups.
+- SubLasso against a loop of scikit-learn `Lasso` fits over the same groups;
+- details: one pair of columns by kind, and memory.
 """
 
 import json
 import os
 import platform
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from privreg import DPKendall, NotPrivateWarning, SubLasso
+from privreg.kernels.pairs import concordance
+from privreg.kernels.ranks import rank_column
 from privreg.selection.dp_kendall import GRID, ranges
 
 ROUNDS = 5  # our own runs are repeated and their median taken; the slow peers run once
@@ -84,6 +90,45 @@ def dp_kendall() -> dict[str, float]:
     }
 
 
+def one_pair() -> dict[str, float]:
+    """Counting one pair of ranked columns, by the kind of the second column."""
+    n = 500_000
+    rng = np.random.default_rng(3)
+    label = rank_column(rng.normal(size=n))
+    kinds = {
+        "continuous": rng.normal(size=n),
+        "250,000 levels": rng.integers(0, 250_000, n),
+        "1000 levels": rng.integers(0, 1000, n),
+        "10 levels": rng.integers(0, 10, n),
+        "2 levels": rng.integers(0, 2, n),
+    }
+    figures = {}
+    for kind, values in kinds.items():
+        columns = [rank_column(values.astype(np.float64))] * 8
+        concordance(label, columns, 1)
+        seconds, _ = timed(partial(concordance, label, columns, 1), ROUNDS)
+        figures[f"{kind} (ms)"] = seconds / len(columns) * 1e3
+    return figures
+
+
+def memory() -> dict[str, float]:
+    """Peak resident memory of a fresh process, before and after a fit on 2 threads."""
+    script = """
+import resource, numpy as np
+from privreg import DPKendall
+rng = np.random.default_rng(0)
+DPKendall(k=3, n_jobs=2).fit(rng.normal(size=(1000, 30)), rng.normal(size=1000))
+X, y = rng.normal(size=(1_000_000, 30)), rng.normal(size=1_000_000)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before = peak()
+DPKendall(k=3, n_jobs=2).fit(X, y)
+print(X.nbytes / 2**20, peak() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    data, extra = map(float, run.stdout.split())
+    return {"data (MB)": data, "peak above the data (MB)": extra, "peak above the data / data": extra / data}
+
+
 def sub_lasso() -> dict[str, float]:
     n, d, k = 50_000, 30, 5
     rng = np.random.default_rng(2)
@@ -125,18 +170,24 @@ def main() -> None:
         "DPKendall, n = 500,000, d = 50, k = 5": dp_kendall(),
         "SubLasso, n = 50,000, d = 30, k = 5": sub_lasso(),
     }
+    details = {
+        "one pair of columns, n = 500,000, 1 thread": one_pair(),
+        "memory of DPKendall, n = 1,000,000, d = 30, 2 threads": memory(),
+    }
     packages = ("numpy", "scipy", "scikit-learn", "numba")
     machine = {
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
-    for title, figures in results.items():
+    for title, figures in (results | details).items():
         print(title)
         for name, value in figures.items():
             print(f"  {name:45s} {value:8.2f}")
     out = Path(__file__).with_suffix(".json")
-    out.write_text(json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False) + "\n")
+    out.write_text(
+        json.dumps({"machine": machine, "results": results, "details": details}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -27,15 +27,16 @@ def column(kind, n, rng):
         "constant": lambda: np.full(n, 3.0),
         "binary": lambda: rng.integers(0, 2, n) * 1.0,
         "few": lambda: rng.integers(0, 5, n) * 1.0,
+        "hundreds": lambda: rng.integers(0, 300, n) * 1.0,
         "many": lambda: rng.integers(0, max(n // 2, 1), n) * 1.0,
     }[kind]()
 
 
-KINDS = st.sampled_from(["distinct", "constant", "binary", "few", "many"])
+KINDS = st.sampled_from(["distinct", "constant", "binary", "few", "hundreds", "many"])
 
 
-@settings(max_examples=300)
-@given(KINDS, KINDS, st.integers(0, 700), st.integers(0, 2**32))
+@settings(max_examples=500)
+@given(KINDS, KINDS, st.integers(0, 900), st.integers(0, 2**32))
 def test_equals_brute_force(first, second, n, seed):
     rng = np.random.default_rng(seed)
     x, y = column(first, n, rng), column(second, n, rng)

@@ -1,16 +1,18 @@
 """Exact C − D (concordant minus discordant pairs) of two ranked columns, ties counting nothing.
 
-Records are visited in the order of one column; a counter tree over the ranks of the other tells how many visited
-records lie below the current one. Three kernels, cheapest first:
+Records are visited in the order of one column; counters over the ranks of the other tell how many visited records lie
+below the current one. Three kernels, cheapest first:
 
 - either column two-valued: a weighted sum of ranks, one sequential pass;
-- ties in the tree's column: nodes of 16 counters over the distinct ranks, so few distinct values make a small tree;
-- all distinct: a bitmap of the visited ranks under nodes of 16 or 32 counters.
+- few distinct values in one column: two levels of counters over its ranks;
+- otherwise a bitmap of the visited ranks under a tree of counters. Tied ranks are first given consecutive numbers in
+  the visiting order, which makes the tied pairs concordant, and their number is taken off at the end.
 
-A node keeps *prefix* counts: a query reads one counter per level, an insertion adds one to the counters after its own,
-which is a single vector operation (`_bump`). Everything is int64 where it can grow with n², and exact.
+Counters come in nodes of 16 or 32 that keep *prefix* counts: a query reads one counter per level, an insertion adds one
+to the counters after its own, which is a few vector instructions. Everything that grows with n² is int64, and exact.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,8 @@ from privreg.kernels.threads import share_out
 
 Int64 = NDArray[np.int64]
 
-# Up to this many distinct values a tree fits in the first-level cache, so it pays to build it over that column.
-SMALL_TREE = 256
+FEW = 256  # distinct values up to which plain counters are cheaper than the bitmap
+_NODE = np.uint64(4)  # 16 counters to a node
 
 
 def concordance(pivot: Ranks, columns: list[Ranks], n_jobs: int | None = None) -> Int64:
@@ -33,12 +35,12 @@ def concordance(pivot: Ranks, columns: list[Ranks], n_jobs: int | None = None) -
     slots = _slots(pivot.rank, pivot.starts) if pivot.distinct > 2 else pivot.rank
     counts = np.zeros(len(columns), np.int64)
 
-    def share(worker: int, workers: int) -> None:
+    def work(queue: Iterator[int]) -> None:
         ordered = np.empty_like(pivot.rank)
-        for j in range(worker, len(columns), workers):
+        for j in queue:
             counts[j] = _pair(pivot, slots, columns[j], ordered)
 
-    share_out(share, n_jobs)
+    share_out(work, len(columns), n_jobs)
     return counts
 
 
@@ -49,12 +51,13 @@ def _pair(pivot: Ranks, slots: Int32, column: Ranks, ordered: Int32) -> int:
         return int(_two_valued(pivot.rank, column.rank, column.starts))
     if column.distinct == 2:
         return int(_two_valued(column.rank, pivot.rank, pivot.starts))
-    if pivot.distinct <= SMALL_TREE < column.distinct:
+    if pivot.distinct <= FEW < column.distinct:
         pivot, column, slots = column, pivot, _slots(column.rank, column.starts)
     _in_order(column.rank, slots, ordered)
-    if column.starts.size == 0:
-        return int(_distinct(ordered, pivot.starts))
-    return int(_tied(ordered, pivot.starts, column.distinct))
+    if column.distinct <= FEW:
+        return int(_few_levels(ordered, pivot.starts))
+    broken = 0 if column.starts.size == 0 else int(_break_ties(ordered, column.starts, pivot.starts))
+    return int(_distinct(ordered, pivot.starts)) - broken
 
 
 @njit(nogil=True, cache=True)
@@ -95,10 +98,11 @@ def _two_valued(upper: Int32, rank: Int32, starts: Int32) -> np.int64:
     return total
 
 
-def _vector_bump(width: int, lanes: int) -> Any:
+def _vector_bump(width: int, lanes: int, own: bool = False) -> Any:
     """`bump(counters, at)`: add one to the counters after `at` inside its aligned node of `lanes` counters.
 
-    Written as vector instructions because LLVM unrolls the plain loop into scalar ones, which is three times slower.
+    With `own`, add two to those after `at` and one to its own. Written as vector instructions because LLVM unrolls the
+    plain loop into scalar ones, which is three times slower.
     """
 
     @intrinsic
@@ -115,9 +119,11 @@ def _vector_bump(width: int, lanes: int) -> Any:
             spread = builder.shuffle_vector(
                 spread, undefined, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
             )
-            after = builder.icmp_signed(">", ir.Constant(vector, list(range(lanes))), spread)
             counts = builder.load(node, align=width // 8, typ=vector)
-            builder.store(builder.sub(counts, builder.sext(after, vector)), node, align=width // 8)
+            for comparison in (">", ">=") if own else (">",):
+                after = builder.icmp_signed(comparison, ir.Constant(vector, list(range(lanes))), spread)
+                counts = builder.sub(counts, builder.sext(after, vector))
+            builder.store(counts, node, align=width // 8)
             return context.get_dummy_value()
 
         return types.void(counters, types.uint64), generate
@@ -136,6 +142,7 @@ def _popcount(typing_context: Any, word: Any) -> Any:  # noqa: ARG001
 _bump_16x16 = _vector_bump(16, 16)
 _bump_16x32 = _vector_bump(16, 32)
 _bump_32x16 = _vector_bump(32, 16)
+_bump_own_32x16 = _vector_bump(32, 16, own=True)
 
 
 @njit(nogil=True, cache=True)
@@ -171,25 +178,95 @@ def _insert(begins: NDArray[np.uint64], counters: Int32, leaf: np.uint64) -> Non
 
 
 @njit(nogil=True, cache=True)
-def _tied(ranks: Int32, starts: Int32, distinct: int) -> np.int64:
-    """Tree over the distinct ranks of a column with ties; `starts` bounds the tied groups of the visiting order."""
-    n = ranks.size
-    begins, counters = _levels(distinct)
-    visited = np.zeros(distinct, np.int32)
+def _few_levels(ranks: Int32, starts: Int32) -> np.int64:
+    """Counters for a column of at most FEW distinct ranks; `starts` bounds the tied groups of the visiting order.
+
+    A leaf counter holds twice the visited records below its rank in the node plus those of its rank. Added to twice the
+    node's counter at the top, that is (below + equal) + below = visited + below − above.
+    """
+    if starts.size == 0:
+        return _few_levels_in_parts(ranks)
+    leaves = np.zeros(FEW, np.int32)
+    top = np.zeros(16, np.int32)
     total = np.int64(0)
-    groups = n if starts.size == 0 else starts.size - 1
+    for group in range(starts.size - 1):
+        first, last = np.int64(starts[group]), np.int64(starts[group + 1])
+        for i in range(first, last):
+            r = np.uint64(ranks[i])
+            total += np.int64(leaves[r]) + 2 * np.int64(top[r >> _NODE]) - first
+        for i in range(first, last):
+            r = np.uint64(ranks[i])
+            _bump_own_32x16(leaves, r)
+            _bump_32x16(top, r >> _NODE)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _few_levels_in_parts(ranks: Int32) -> np.int64:
+    """The same for a visiting order without ties: four parts are counted side by side, then against each other.
+
+    Successive records mostly meet in the same counters, and each addition waits for the one before it; four
+    independent chains keep the processor busy.
+    """
+    size = ranks.size // 4
+    leaves = np.zeros(4 * FEW, np.int32)
+    top = np.zeros(4 * 16, np.int32)
+    total = np.int64(0)
+    for i in range(size):
+        for part in range(4):
+            r = np.uint64(ranks[part * size + i])
+            leaf = r + np.uint64(part * FEW)
+            node = (r >> _NODE) + np.uint64(part * 16)
+            total += np.int64(leaves[leaf]) + 2 * np.int64(top[node]) - i
+            _bump_own_32x16(leaves, leaf)
+            _bump_32x16(top, node)
+    for i in range(4 * size, ranks.size):
+        r = np.uint64(ranks[i])
+        total += (
+            np.int64(leaves[r + np.uint64(3 * FEW)]) + 2 * np.int64(top[(r >> _NODE) + np.uint64(48)]) - i + 3 * size
+        )
+        _bump_own_32x16(leaves, r + np.uint64(3 * FEW))
+        _bump_32x16(top, (r >> _NODE) + np.uint64(48))
+
+    earlier = np.zeros(FEW, np.int64)
+    mine = np.zeros(FEW, np.int64)
+    below = np.int64(0)
+    for part in range(4):
+        for level in range(FEW):
+            if level % 16 == 0:
+                below = np.int64(0)
+            mine[level] = leaves[part * FEW + level] - 2 * below
+            below += mine[level]
+        below = np.int64(0)
+        above = earlier.sum()
+        for level in range(FEW):
+            above -= earlier[level]
+            total += mine[level] * (below - above)
+            below += earlier[level]
+        earlier += mine
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _break_ties(ranks: Int32, own_starts: Int32, starts: Int32) -> np.int64:
+    """Give tied ranks consecutive numbers in the visiting order, in place.
+
+    Pairs tied here that are not tied in the visiting order then count as concordant; returns how many those are.
+    """
+    free = own_starts.copy()
+    pairs = np.int64(0)
+    groups = ranks.size if starts.size == 0 else starts.size - 1
     for group in range(groups):
         first = group if starts.size == 0 else np.int64(starts[group])
         last = group + 1 if starts.size == 0 else np.int64(starts[group + 1])
         for i in range(first, last):
             r = np.uint64(ranks[i])
-            below = _below(begins, counters, r)
-            total += 2 * below + np.int64(visited[r]) - first
+            pairs += np.int64(free[r] - own_starts[r])
         for i in range(first, last):
             r = np.uint64(ranks[i])
-            visited[r] += np.int32(1)
-            _insert(begins, counters, r)
-    return total
+            ranks[i] = free[r]
+            free[r] += np.int32(1)
+    return pairs
 
 
 # The distinct kernel's levels: 64 ranks to a bitmap word, 16 words to a node, 32 nodes to a node, 16 of those to a

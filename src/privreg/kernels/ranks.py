@@ -1,6 +1,6 @@
 """Dense ranks of a column by radix sort: done once per column, everything after works on integers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from privreg.kernels.threads import share_out
 Int32 = NDArray[np.int32]
 Float64 = NDArray[np.float64]
 
-MAX_RECORDS = 2**31 - 2  # record numbers and ranks are int32
+MAX_RECORDS = 2**30 - 1  # record numbers, and twice a count of them, are int32
 
 _SIGN = np.uint64(1 << 63)
 _INDEX_BITS = np.uint64(32)
@@ -62,13 +62,14 @@ def rank_columns(columns: SupportsColumns, n_jobs: int | None = None) -> list[Ra
     out = np.empty((len(columns), columns.n_records), np.int32)
     ranks: list[Ranks | None] = [None] * len(columns)
 
-    def share(worker: int, workers: int) -> None:
+    def work(blocks: Iterator[int]) -> None:
         scratch = np.empty((2, columns.n_records), np.uint64)
-        for first in range(worker * _BLOCK, len(columns), workers * _BLOCK):
-            for j, values in enumerate(columns.block(first, min(first + _BLOCK, len(columns))), first):
+        for block in blocks:
+            first, last = block * _BLOCK, min((block + 1) * _BLOCK, len(columns))
+            for j, values in enumerate(columns.block(first, last), first):
                 ranks[j] = rank_column(values, scratch, out[j])
 
-    share_out(share, n_jobs)
+    share_out(work, -(-len(columns) // _BLOCK), n_jobs)
     return cast(list[Ranks], ranks)
 
 

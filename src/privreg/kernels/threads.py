@@ -1,20 +1,21 @@
 """Threads for compiled code that releases the GIL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from joblib import effective_n_jobs
 
 
-def share_out(task: Callable[[int, int], None], n_jobs: int | None) -> None:
-    """Run task(worker, workers) for each worker, in as many threads as joblib makes of `n_jobs`.
+def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | None) -> None:
+    """Call work(queue) in as many threads as joblib makes of `n_jobs`; they take task numbers from one queue.
 
     joblib's own thread pool polls every ten milliseconds, longer than most of the work here takes.
     """
-    workers = effective_n_jobs(n_jobs)
+    queue = iter(range(tasks))  # its steps are atomic under the GIL
+    workers = min(effective_n_jobs(n_jobs), max(tasks, 1))
     if workers == 1:
-        task(0, 1)
+        work(queue)
         return
     with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(task, worker, workers) for worker in range(workers)]:
+        for done in [pool.submit(work, queue) for _ in range(workers)]:
             done.result()

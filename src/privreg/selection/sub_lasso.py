@@ -1,5 +1,6 @@
 """SubLasso: private feature selection by voting of Lasso models on small random groups of records."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, cast
@@ -109,8 +110,8 @@ class SubLasso(PrivateSelector):
         cuts = np.unique(np.concatenate([[0], cuts, [starts.size]]))
         votes = np.zeros((len(cuts), len(records)), np.int64)
 
-        def share(worker: int, workers: int) -> None:
-            for c in range(worker, len(cuts) - 1, workers):
+        def work(chunks: Iterator[int]) -> None:
+            for c in chunks:
                 first, last = starts[cuts[c]], ends[cuts[c + 1] - 1]
                 members = order[first:last]
                 bounds = np.append(starts[cuts[c] : cuts[c + 1]], last) - first
@@ -118,5 +119,5 @@ class SubLasso(PrivateSelector):
                     records.rows(members), records.target[members], bounds, self.k, float(self.alpha)
                 )
 
-        share_out(share, self.n_jobs)
+        share_out(work, len(cuts) - 1, self.n_jobs)
         return votes.sum(axis=0)
