@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import inf, log, nextafter, sqrt
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import pld
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from privreg.errors import BudgetError
-from privreg.privacy.accountant import Budget, calibrate, check, cost, even_picks, scale_for, total
+from privreg.privacy.accountant import Budget, _gaussian_delta, calibrate, check, cost, even_picks, scale_for, total
 from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, round_down, round_up
 
 
@@ -94,6 +95,43 @@ def test_bounded_range_is_concentrated(epsilon, position, alpha):
     assert divergence <= alpha * float(Pick("p", 1, 1 / epsilon).rho) * (1 + 1e-9) + 1e-12
 
 
+@settings(max_examples=60)
+@given(st.floats(0.02, 4), st.floats(-8, -2), st.integers(8, 24), st.integers(1, 60))
+def test_the_price_of_discreteness_is_paid(mu, log_delta, log_scale, coordinates):
+    """δ_μ(ε) + (1 + e^ε)·β stays within δ wherever the Gaussian curve beats the concentrated bound."""
+    delta, scale = 10**log_delta, 2.0**log_scale
+    step = Gaussian("g", int((mu * scale) ** 2) + 1, scale, coordinates)
+    epsilon = cost([step], delta)
+    if epsilon < cost([step, Pick("none", 1, 1e12)], delta) * (1 - 1e-6):  # a pick beside it rules the curve out
+        exact = gaussian_delta(sqrt(step.sensitivity_squared) / scale, epsilon)
+        assert exact + (1 + np.exp(epsilon)) * float(step.rounding) <= delta * (1 + 1e-12)
+
+
+@settings(max_examples=100)
+@given(st.floats(1e-4, 6), st.floats(0, 12))
+def test_the_gaussian_curve_is_rounded_up(mu, ratio):
+    """Against 50 digits of mpmath."""
+    epsilon = ratio * mu
+    with mpmath.workdps(50):
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        true = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
+        assert true <= _gaussian_delta(mu, epsilon) <= true * (1 + mpmath.mpf("1e-6")) + mpmath.mpf("1e-13")
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 5.5e-309, 1e-300, 1e-201, 1e-199, 1e-100])
+@pytest.mark.parametrize("epsilon", [1e-99, 1e-6, 0.1, 100.0])
+def test_tiny_deltas_buy_nothing_but_cost_nothing(epsilon, delta):
+    budget = Budget(epsilon, delta)
+    steps = even_picks(["p"] * 20, [5] * 20, budget)
+    assert 0.999 * epsilon < total(steps, budget)[0] <= epsilon
+    # Each pick has its even share, or what concentrated composition can give: never a free lunch.
+    assert float(steps[0].pure) < max(epsilon / 20 * (1 + 1e-9), 2 * sqrt(epsilon / 20), 1e-3)
+    assert cost([Pick("p", 1, 1.0)] * 5, delta) > 0.5
+    assert cost([Gaussian("g", 100, 1.0, 1)], delta) > 1
+    if delta < 1e-160:  # beyond, the total variation distance of these picks is below δ, and ε = 0 is true
+        assert cost([Pick("p", 1, 1e153)] * 20, delta) > 0
+
+
 def test_black_boxes_add():
     steps = [BlackBox("a", 0.25, 1e-7), BlackBox("b", 0.5, 2e-7), Laplace("c", 1, 4.0)]
     assert cost(steps, 4e-7) == 1.0
@@ -158,7 +196,7 @@ def test_scales_are_the_smallest_that_fit(sensitivity, epsilon):
     assert Fraction(sensitivity) / Fraction(nextafter(scale, 0.0)) > epsilon
 
 
-@pytest.mark.parametrize("bad", [0, -1.0, inf, float("nan"), "1", None, True])
+@pytest.mark.parametrize("bad", [0, -1.0, 1e-308, inf, float("nan"), "1", None, True])
 def test_epsilon_must_be_a_positive_number(bad):
     with pytest.raises(ValueError, match="epsilon"):
         Budget(bad)

@@ -60,6 +60,34 @@ def test_optimal_on_badly_scaled_and_dependent_columns(seed, n, d, kind):
     assert optimality_gap(X, y, solve(X, y, 1.0), 1.0) < 1e-11
 
 
+@settings(max_examples=300)
+@given(st.integers(0, 2**32), st.integers(2, 20), st.integers(2, 12), st.sampled_from(["far", "powers", "near copies"]))
+def test_nearly_dependent_columns(seed, n, d, kind):
+    """Never worse than rounding allows where columns are almost multiples of each other: timestamps, powers, copies."""
+    rng = np.random.default_rng(seed)
+    base = rng.random((n, 1))
+    X = {
+        "far": lambda: 10.0 ** rng.integers(3, 9) + rng.random((n, d)),
+        "powers": lambda: (1 + base * 10.0 ** -rng.integers(0, 4)) ** np.arange(1, d + 1),
+        "near copies": lambda: base + 10.0 ** -rng.integers(4, 10) * rng.normal(size=(n, d)),
+    }[kind]()
+    y = rng.normal(size=n) * 100
+    w = solve(X, y, 1.0)
+    assert np.isfinite(w).all()
+    assert optimality_gap(X, y, w, 1.0) < 1e-6
+
+    def objective(w):
+        return ((y - X @ w[:d] - w[d]) ** 2).sum() / (2 * n) + np.abs(w).sum()
+
+    assert objective(w) <= objective(np.zeros(d + 1)) * (1 + 1e-9)
+
+
+def test_the_case_that_once_went_wrong():
+    X = 1e6 + np.array([[0.72, 0.045, 0.173], [0.32, 0.467, 0.569], [0.562, 0.543, 0.566], [0.417, 0.279, 0.518]])
+    y = np.array([127.0, -87.0, 36.0, -187.0])
+    assert optimality_gap(X, y, solve(X, y, 1.0), 1.0) < 1e-6
+
+
 EXTREME = st.sampled_from([0.0, -0.0, 1.0, -2.5, 1e308, -1e308, 1.7e308, 5e-324, 1e-200, 1e200])
 
 

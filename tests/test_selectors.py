@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.stats
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
@@ -239,6 +240,66 @@ def test_one_record_changes_nothing_that_shows(selector, value):
             fitted = selector(k=2).fit(Z, z)
         receipts.append((str(fitted.receipt_), sorted(vars(fitted)), repr(fitted)))
     assert receipts[0] == receipts[1]
+
+
+@both
+def test_a_fit_that_dies_leaves_its_receipt(selector, monkeypatch):
+    """And nothing of an earlier fit."""
+    from privreg.privacy.noise import OpenDPNoise
+
+    X, y = table()
+    fitted = selector(k=2, epsilon=0.25).fit(X, y)
+    draws = []
+
+    def dies(self, scores, scale):
+        draws.append(scale)
+        if len(draws) == 2:
+            raise MemoryError
+        return 0
+
+    monkeypatch.setattr(OpenDPNoise, "pick", dies)
+    with pytest.raises(MemoryError):
+        fitted.set_params(epsilon=1.0).fit(X, y)
+    assert fitted.receipt_.epsilon == pytest.approx(1.0)
+    assert not hasattr(fitted, "ranking_")
+    assert not hasattr(fitted, "n_models_")
+    with pytest.raises(NotFittedError):
+        fitted.transform(X)
+
+
+def test_models_are_forgotten_when_nothing_is_spent():
+    X, y = table()
+    fitted = SubLasso(k=2).fit(X, y)
+    assert fitted.n_models_ >= 1
+    assert not hasattr(fitted.set_params(k=8).fit(X, y), "n_models_")
+
+
+@both
+def test_n_jobs_is_checked_before_anything_is_spent(selector):
+    with pytest.raises(ValueError, match="n_jobs"):
+        selector(n_jobs=0).fit(*table())
+    assert selector(k=2, n_jobs=None).fit(*table()).receipt_.private
+
+
+@both
+def test_pandas_with_numbers_as_column_names(selector):
+    X, y = table()
+    fitted = selector(k=2, epsilon=50.0).fit(pd.DataFrame(X), y)
+    assert sorted(fitted.ranking_) == [2, 5]
+    np.testing.assert_array_equal(fitted.transform(pd.DataFrame(X)), X[:, [2, 5]])
+    with pytest.raises(ValueError, match="input_features"):
+        selector(k=2).fit(pd.DataFrame(X).add_prefix("c"), y).get_feature_names_out(["wrong"])
+
+
+def test_scores_do_not_overflow():
+    """The largest possible score at the largest supported size, in round 20."""
+    from privreg.kernels.ranks import MAX_RECORDS as n
+    from privreg.selection.dp_kendall import GRID, round_scores
+
+    label = np.array([n * (n - 1) // 2], object)
+    scores = round_scores(label, 19 * label // 2, 19, n)
+    assert scores.tolist() == [GRID * n // 4]
+    assert scores.astype(np.int64).tolist() == scores.tolist()
 
 
 @both

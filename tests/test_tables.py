@@ -173,6 +173,8 @@ def test_incomplete_records_leave_no_trace(rng):
         (np.array([[1, None]]), None, "not numeric"),
         (np.array([[1j]]), None, "Complex"),
         ([[1, 2], [3]], None, "rectangular"),
+        ([[1, 2], [3, [4]]], None, "rectangular"),
+        (pl.DataFrame({"b": [True]}), {"b": ["x"]}, "does not fit"),
         (np.zeros((2, 2)), {"x0": [0]}, "data frame"),
         (pl.LazyFrame({"a": [1]}), None, "collect"),
     ],
@@ -215,7 +217,7 @@ def test_missing_targets_are_nan():
 
 
 @pytest.mark.parametrize(
-    "y", [None, ["a", "b"], pd.Series(["a"]), np.zeros((2, 2)), pd.DataFrame({"a": [1], "b": [2]})]
+    "y", [None, np.array(["a", "b"]), pd.Series(["a"]), np.zeros((2, 2)), pd.DataFrame({"a": [1], "b": [2]})]
 )
 def test_unusable_targets(y):
     with pytest.raises(SchemaError):
@@ -225,3 +227,108 @@ def test_unusable_targets(y):
 def test_length_mismatch_does_not_tell_the_lengths():
     with pytest.raises(SchemaError, match=r"^X and y have different numbers of rows$"):
         Records(read_table(np.zeros((12345, 1))), np.zeros(777))
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: pa.table({"a": pa.array(v, pa.int64())}),
+        lambda v: pa.table({"a": pa.array(v, pa.uint64())}),
+        lambda v: pd.DataFrame({"a": pd.array(v, dtype="int64[pyarrow]")}),
+        lambda v: pd.DataFrame({"a": pd.array(v, dtype="UInt64")}),
+        lambda v: pl.DataFrame({"a": v}),
+        lambda v: pa.RecordBatch.from_pydict({"a": v}),
+    ],
+)
+def test_integers_that_float64_cannot_hold_are_rounded(make):
+    """pyarrow's default cast raises, and prints the value."""
+    frame = make([1, BIG, 3])
+    np.testing.assert_array_equal(read_table(frame)[0], [1, float(BIG), 3])
+    assert read_table(frame).names == ["a"]
+    np.testing.assert_array_equal(read_table(frame, {"a": [1.0, 3]})[1], [0, np.nan, 1])
+    if not isinstance(frame, pa.RecordBatch):
+        np.testing.assert_array_equal(read_target(frame["a"]), [1, float(BIG), 3])
+
+
+def test_an_arrow_dictionary_must_be_the_same_in_all_chunks():
+    """Chunks that were encoded one by one carry the levels of their own records."""
+    first, second = (pa.table({"c": pa.array(v).dictionary_encode()}) for v in (["a", "b"], ["secret"]))
+    assert read_table(first).names == ["c=a", "c=b"]
+    assert read_table(pa.concat_tables([first, first])).names == ["c=a", "c=b"]
+    for broken in (pa.concat_tables([first, second]), first.filter([False, False]), first.schema.empty_table()):
+        with pytest.raises(SchemaError, match=r"no single arrow dictionary|without levels"):
+            read_table(broken)
+        assert read_table(broken, {"c": ["a", "b"]}).names == ["c=a", "c=b"]
+
+
+def test_pandas_frames_backed_by_arrow():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, None, 1], pa.int8()), LEVELS)
+    frame = pd.DataFrame({"c": pd.Series(column, dtype=pd.ArrowDtype(column.type)), "i": [1, 2, 3]}).convert_dtypes(
+        dtype_backend="pyarrow"
+    )
+    table = read_table(frame)
+    assert table.names == ["c=low", "c=mid", "c=high", "i"]
+    assert table.complete().tolist() == [True, False, True]
+
+
+def test_a_parquet_file_of_many_row_groups_keeps_its_levels(tmp_path):
+    levels = [f"level {i}" for i in range(30)]
+    frame = pd.DataFrame({"c": pd.Categorical(["level 3"] * 50 + ["level 7"] * 50, categories=levels)})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=10)
+    import pyarrow.parquet as pq
+
+    for table in (pq.read_table(tmp_path / "t.parquet"), pd.read_parquet(tmp_path / "t.parquet")):
+        assert read_table(table).names == [f"c={level}" for level in levels]
+
+
+def test_pandas_with_numbers_as_column_names():
+    frame = pd.DataFrame(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert read_table(frame).names == ["0", "1"]
+    np.testing.assert_array_equal(read_table(frame)[1], [2, 4])
+    assert read_table(frame, {0: [1, 3]}).names == ["0=1", "0=3", "1"]
+    np.testing.assert_array_equal(read_target(frame[[0]]), [1, 3])
+
+
+@pytest.mark.parametrize("levels", [np.array(["x", "y"]), ("x", "y"), pd.Series(["x", "y"])])
+@pytest.mark.parametrize("dtype", ["str", object])
+def test_levels_of_any_sequence(levels, dtype):
+    table = read_table(pd.DataFrame({"s": pd.Series(["x", "y", "x"], dtype=dtype)}), {"s": levels})
+    assert table.names == ["s=x", "s=y"]
+    assert table.complete().all()
+
+
+def test_numeric_levels_in_an_object_column():
+    values = pd.Series([1, 2.0, np.int64(2), "2", True], dtype=object)
+    table = read_table(pd.DataFrame({"s": values}), {"s": np.array([1, 2])})
+    assert table.complete().tolist() == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize("one_more", [2, "x", None, 3.5, 2**70, [1], float("nan")])
+def test_untyped_containers_raise_for_all_values_or_for_none(one_more):
+    """An object column or target is refused, with the same words, whatever it holds; with levels it is accepted."""
+    messages = set()
+    for values in (["1", "2"], ["1", "2", one_more]):
+        column = pd.Series(values, dtype=object)
+        for read in (lambda c: read_table(pd.DataFrame({"s": c})), read_target):
+            with pytest.raises(SchemaError) as caught:
+                read(column)
+            messages.add(str(caught.value))
+        read_table(pd.DataFrame({"s": column}), {"s": [1, 2]})
+    assert len(messages) == 2
+    if not isinstance(one_more, list):
+        assert read_table([[1, 2], [3, one_more]]).n_rows == 2
+        assert read_target([1, one_more]).size == 2
+
+
+def test_booleans_with_missing_values_as_targets():
+    for y in (pa.array([True, None]), pd.array([True, None], dtype="boolean"), pl.Series([True, None]), [True, None]):
+        np.testing.assert_array_equal(read_target(y), [1, np.nan])
+
+
+def test_masked_values_are_missing():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]])
+    assert read_table(masked).complete().tolist() == [True, False]
+    np.testing.assert_array_equal(read_target(masked[:, 1]), [2, np.nan])

@@ -7,13 +7,12 @@ here, so that no error depends on a value. Values follow two fixed rules:
 - a record with a missing or non-finite value, or a level that was not declared, is left out without a trace.
 
 Category levels are never read off the data. They come from the `categories` argument, or from a type that declares
-them: pandas ``category``, polars ``Enum``, arrow dictionaries (and so Parquet's). A boolean column has the levels
+them: pandas ``category``, polars ``Enum``, an arrow dictionary shared by all chunks. A boolean column has the levels
 False and True; a plain numpy array has only numbers, its booleans being 0 and 1.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Number
+from collections import Counter
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -22,29 +21,21 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from privreg.errors import SchemaError
+from privreg.frames import Categories, Codes, Column, columns_of, numbers
 from privreg.kernels.ranks import MAX_RECORDS, Float64
 
-Categories = Mapping[str, Sequence[Any]]
+__all__ = ["Categories", "Records", "Table", "read_table", "read_target"]
+
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
-
-
-@dataclass(frozen=True)
-class Column:
-    """One feature: a numeric input column, or one level of a category."""
-
-    name: str
-    source: int
-    level: int | None = None
 
 
 class Table:
     """Feature columns of an input table. Hands them out one at a time, in float64, NaN where a value is missing."""
 
-    def __init__(self, features: list[Column], n_rows: int, numeric: Any, codes: dict[int, NDArray[np.int32]]) -> None:
-        names = [f.name for f in features]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise SchemaError(f"two feature columns are called {repeated[0]!r}; rename one of them")
+    def __init__(self, features: list[Column], n_rows: int, numeric: Any, codes: dict[int, Codes]) -> None:
+        for name, times in Counter(f.name for f in features).items():
+            if times > 1:
+                raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
         self.features = features
         self.n_rows = n_rows
         self._numeric = numeric  # a 2-D array, or {column number: values}
@@ -143,12 +134,12 @@ class Records:
 def read_table(data: Any, categories: Categories | None = None) -> Table:
     """Turn any supported two-dimensional input into feature columns."""
     categories = dict(categories or {})
-    try:
-        frame = nw.from_native(data, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise SchemaError(f"column names must be unique: {error}") from error
+    frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(frame, categories)
+        if not frame.columns:
+            raise SchemaError(_NO_COLUMNS)
+        features, numeric, codes = columns_of(frame, categories)
+        return Table(features, len(frame), numeric, codes)
     if isinstance(frame, nw.LazyFrame) or hasattr(data, "collect_schema"):
         raise SchemaError("lazy frames are not supported yet; call .collect() first")
     if issparse(data):
@@ -160,26 +151,23 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
             "one column per feature (X.reshape(-1, 1) for a single feature)"
         )
     if array.shape[1] == 0:
-        raise SchemaError(f"X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: {_NO_COLUMNS}")
+        raise SchemaError(_NO_COLUMNS)
     if categories:
         raise SchemaError("categories are declared by column name: pass a data frame, or one-hot columns in the array")
-    features = [Column(f"x{j}", j) for j in range(array.shape[1])]
-    return Table(features, array.shape[0], array, {})
+    return Table([Column(f"x{j}", j) for j in range(array.shape[1])], array.shape[0], array, {})
 
 
 def read_target(data: Any) -> Float64:
     """Turn any supported one-dimensional input into float64, NaN where a value is missing."""
     if data is None:
         raise SchemaError("This estimator requires y to be passed, but the target y is None")
-    if hasattr(data, "to_numpy") and not hasattr(data, "__dataframe__"):
-        series = nw.from_native(data, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return _numbers(series, "the target")
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
         if len(frame.columns) != 1:
             raise SchemaError("y must be one column")
-        return _numbers(frame[frame.columns[0]], "the target")
+        return numbers(next(frame.iter_columns()), "the target")
+    if isinstance(frame, nw.Series):
+        return numbers(frame, "the target")
     array = _array(data, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         from sklearn.utils.validation import column_or_1d
@@ -190,14 +178,35 @@ def read_target(data: Any) -> Float64:
     return _float64(array)
 
 
-_NO_COLUMNS = "the table has no feature columns"
+_NO_COLUMNS = "X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: the table has no feature columns"
+
+
+def _frame(data: Any) -> Any:
+    """A narwhals frame or series if the input is one of a data frame library; otherwise the input itself."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "pyarrow":  # narwhals takes tables and chunked arrays only
+        import pyarrow as pa
+
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        if isinstance(data, pa.Array):
+            data = pa.chunked_array([data])
+    elif library == "pandas" and not hasattr(data, "iloc"):  # a bare extension array
+        import pandas as pd
+
+        data = pd.Series(data)
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise SchemaError(f"column names must be unique: {error}") from error
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:
-    try:
-        array = np.asarray(data)
-    except ValueError as error:  # ragged nesting
-        raise SchemaError(f"{name} is not a rectangular table of numbers") from error
+    if isinstance(data, list | tuple):
+        data = _untyped_numbers(data, name)
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(np.float64), np.nan)
+    array = np.asarray(data)
     if array.dtype.kind == "c":
         raise SchemaError(f"Complex data not supported: {name} must be real numbers")
     if array.dtype.kind not in "biuf":
@@ -208,87 +217,22 @@ def _array(data: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _read_frame(frame: nw.DataFrame[Any], categories: Categories) -> Table:
-    if not frame.columns:
-        raise SchemaError(f"X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: {_NO_COLUMNS}")
-    unknown = [name for name in categories if name not in frame.columns]
-    if unknown:
-        raise SchemaError(f"categories were declared for {unknown[0]!r}, but the table has no such column")
-    features: list[Column] = []
-    numeric: dict[int, Float64] = {}
-    codes: dict[int, NDArray[np.int32]] = {}
-    for source, name in enumerate(frame.columns):
-        series = frame[name]
-        levels = categories[name] if name in categories else _declared_levels(series, name)
-        if levels is None:
-            numeric[source] = _numbers(series, f"column {name!r}")
-            features.append(Column(str(name), source))
-        else:
-            codes[source] = _codes(series, levels, name)
-            features += [Column(f"{name}={level}", source, i) for i, level in enumerate(levels)]
-    return Table(features, len(frame), numeric, codes)
+def _untyped_numbers(data: Any, name: str) -> Float64:
+    """Python lists have no type that could be refused: each element that is no number counts as a missing value."""
 
+    def number(value: Any) -> float:
+        try:
+            return float(value) if isinstance(value, Real | np.bool_) else np.nan
+        except OverflowError:
+            return np.nan
 
-def _declared_levels(series: nw.Series[Any], name: str) -> list[Any] | None:
-    """The levels that a column's *type* declares; None if the column is numeric.
-
-    Not `Series.cat.get_categories`: that lists the levels present in the data.
-    """
-    dtype = series.dtype
-    if dtype == nw.Boolean:
-        return [False, True]
-    if isinstance(dtype, nw.Enum):
-        return list(dtype.categories)
-    if dtype == nw.Categorical and series.implementation.is_pandas_like():
-        return list(series.to_native().cat.categories)
-    if dtype == nw.Categorical and series.implementation.is_pyarrow():
-        return list(series.to_native().unify_dictionaries().combine_chunks().dictionary.to_pylist())
-    if dtype == nw.Categorical:
-        raise SchemaError(
-            f"column {name!r} is a polars Categorical, whose levels come from the data; "
-            f"declare them: cast it to pl.Enum([...]) or pass categories={{{name!r}: [...]}}"
-        )
-    if dtype.is_numeric():
-        return None
-    # Whether an object column is all text depends on its values, so both get the same words.
-    what = "text (or untyped)" if dtype in (nw.String, nw.Object) else f"of type {dtype}"
-    raise SchemaError(
-        f"column {name!r} is {what}; convert it to numbers, or declare its levels with categories={{{name!r}: [...]}} "
-        "(levels read off the data would reveal who is in it)"
-    )
-
-
-def _codes(series: nw.Series[Any], levels: Sequence[Any], name: str) -> NDArray[np.int32]:
-    if len(levels) == 0:
-        raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
-    if len(set(levels)) < len(levels):
-        raise SchemaError(f"a level of column {name!r} is declared twice")
-    for level in levels:
-        if (series.dtype == nw.String and not isinstance(level, str)) or (
-            series.dtype.is_numeric() and not isinstance(level, Number)
-        ):
-            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {series.dtype}")
-    codes = np.full(len(series), -1, np.int32)
-    for code, level in enumerate(levels):
-        codes[_equal(series, level)] = code
-    return codes
-
-
-def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
-    native = series.to_native()
-    if series.implementation.is_pandas_like() and native.dtype == object:
-        # Untyped: compare only like with like, so that no value can make the comparison fail.
-        same = np.frompyfunc(lambda value: isinstance(value, type(level)) and value == level, 1, 1)
-        return np.asarray(same(native.to_numpy()), bool)
-    return np.asarray((series == level).fill_null(False).to_numpy(), bool)
-
-
-def _numbers(series: nw.Series[Any], what: str) -> Float64:
-    if series.dtype == nw.Boolean:
-        series = series.cast(nw.Int8)
-    if not series.dtype.is_numeric():
-        raise SchemaError(f"{what} has the type {series.dtype}, which is not numeric; convert it to numbers")
-    return _float64(series.cast(nw.Float64).to_numpy())
+    try:
+        array = np.array(data, dtype=np.object_)
+    except ValueError as error:  # rows of different lengths
+        raise SchemaError(f"{name} is not a rectangular table of numbers") from error
+    if any(isinstance(value, list | tuple) for value in array.flat):
+        raise SchemaError(f"{name} is not a rectangular table of numbers")
+    return np.asarray(np.frompyfunc(number, 1, 1)(array), np.float64).reshape(array.shape)
 
 
 def _float64(values: NDArray[Any]) -> Float64:

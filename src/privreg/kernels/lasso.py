@@ -42,7 +42,7 @@ def count_votes(rows: Float64, target: Float64, bounds: Int64, k: int, alpha: fl
 
 @njit(nogil=True, cache=True)
 def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
-    """The Lasso coefficients of one problem, the intercept's last. Finite for every finite input."""
+    """The Lasso coefficients of one problem, the intercept's last. No finite input raises or gives NaN."""
     n, d = rows.shape
     scale = np.abs(target).max() if n else 0.0
     if scale == 0:
@@ -67,11 +67,14 @@ def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
             break
         sign[j] = 1.0 if _dot(units[j], residual) > 0 else -1.0
         if not _append(units[j], q, r, size):
+            before = v.copy(), sign.copy(), active.copy(), q.copy(), r.copy(), size
             leaving = _slide(r, size, v, sign, active, j)
             if leaving >= 0:
                 size = _remove(q, r, active, sign, v, size, leaving)
             if leaving < 0 or not _append(units[j], q, r, size):
-                sign[j] = v[j] = 0.0
+                # Nearly dependent in more than one way: leave everything as it was.
+                v, sign, active, q, r, size = before
+                sign[j] = 0.0
                 blocked[j] = True
                 continue
         active[size] = j

@@ -22,6 +22,9 @@ from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, Step, round
 
 # Relative margin on results that pass through floating-point special functions, far above their rounding errors.
 MARGIN = 1e-9
+# A smaller δ buys nothing that could be computed reliably: the pure bound is used.
+SMALLEST_DELTA = 1e-200
+SMALLEST_EPSILON = 1e-100
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not _is_number(self.epsilon) or not isfinite(self.epsilon) or self.epsilon <= 0:
-            raise ValueError(f"epsilon must be a positive number, got {self.epsilon!r}")
+        if not _is_number(self.epsilon) or not SMALLEST_EPSILON <= self.epsilon < inf:
+            raise ValueError(f"epsilon must be a positive number, and not absurdly small, got {self.epsilon!r}")
         if not _is_number(self.delta) or not 0 <= self.delta < 1:
             raise ValueError(f"delta must be a number in [0, 1), got {self.delta!r}")
         object.__setattr__(self, "epsilon", float(self.epsilon))
@@ -132,17 +135,17 @@ def _concentrated(steps: Sequence[Step], delta: Fraction) -> float:
     from dp_accounting.rdp import compute_epsilon
 
     rho = round_up(sum((s.rho or Fraction() for s in steps), Fraction()))
-    if rho == 0:
+    if not steps:
         return 0.0
-    if delta == 0 or not isfinite(rho):
+    if delta < SMALLEST_DELTA or not isfinite(rho):
         return inf
     at = round_down(delta * (1 - Fraction(MARGIN)))
     # Any Rényi order gives a valid bound; the best is near 1 + √(ln(1/δ)/ρ), and two grids find it.
-    order = 1 + sqrt(max(log(1 / at), 1e-6) / rho)
+    order = 1 + sqrt(max(-log(at), 1e-6) / max(rho, 1e-200))
     for width in (3.0, 0.2):
         orders = [max(1 + (order - 1) * exp(width * i / 24), 1.011) for i in range(-24, 25)]
         epsilon, order = compute_epsilon(orders, [rho * a for a in orders], at)
-    return float(epsilon) * (1 + MARGIN)
+    return float(epsilon) * (1 + MARGIN) if isfinite(epsilon) else inf
 
 
 def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -44,6 +45,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
         if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
             raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
         self._check_parameters()
+        effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = Records(table, read_target(y))
@@ -51,13 +55,15 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
         everything = self.k >= len(table)
         plan = [] if everything else self._plan(budget)
         account = Account(plan, budget, noise_for(self.random_state))
-        chosen = list(range(len(table))) if everything else self._select(account, plan, records)
+        try:
+            chosen = list(range(len(table))) if everything else self._select(account, plan, records)
+        finally:
+            self.receipt_ = account.receipt()  # a fit that dies has spent
 
         self.ranking_ = np.array(chosen, np.int64)
         self._names = table.names
         named = hasattr(self, "feature_names_in_")
         self.selected_features_ = [table.names[j] for j in chosen] if named else chosen
-        self.receipt_ = account.receipt()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -70,9 +76,12 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
         chosen = np.flatnonzero(self._get_support_mask())
         return np.column_stack([table[int(j)] for j in chosen])
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the chosen columns, in their original order."""
         check_is_fitted(self)
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is not None and fitted is not None and list(input_features) != list(fitted):
+            raise ValueError("input_features is not equal to feature_names_in_")
         return np.array(self._names, np.object_)[self._get_support_mask()]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -80,6 +89,9 @@ class PrivateSelector(SelectorMixin, BaseEstimator):
         mask = np.zeros(len(self._names), np.bool_)
         mask[self.ranking_] = True
         return mask
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ranking_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from privreg.kernels.pairs import Int64, concordance
+from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import rank_column, rank_columns
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
@@ -24,17 +24,15 @@ def ranges(k: int) -> list[int]:
     return [FIRST_RANGE] + [LATER_RANGE] * (k - 1)
 
 
-def round_scores(label: Int64, redundancy: Int64, chosen: int, n: int | Int64) -> Int64:
+def round_scores(label: Any, redundancy: Any, chosen: int, n: Any) -> Any:
     """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
 
-    `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features. The score is the
-    fraction (t·label − redundancy)/(t·(n − 1)) with t = max(chosen, 1). Rounding down costs no sensitivity, because the
-    bounds on its change are whole multiples of the grid step.
+    `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features, in integers large
+    enough for GRID·t·n²/2. The score is the fraction (t·label − redundancy)/(t·(n − 1)) with t = max(chosen, 1).
+    Rounding down costs no sensitivity, because the bounds on its change are whole multiples of the grid step.
     """
     t = max(chosen, 1)
-    denominator = t * np.maximum(n - 1, 1)
-    whole, rest = np.divmod(t * label - redundancy, denominator)
-    return whole * GRID + rest * GRID // denominator
+    return GRID * (t * label - redundancy) // (t * np.maximum(n - 1, 1))
 
 
 class DPKendall(PrivateSelector):
@@ -79,12 +77,13 @@ class DPKendall(PrivateSelector):
     def _select(self, account: Account, plan: list[Step], records: Records) -> list[int]:
         columns = rank_columns(records, self.n_jobs)
         left = np.arange(len(columns))
-        label = np.abs(concordance(rank_column(records.target), columns, self.n_jobs))
+        # Python integers: they do not overflow.
+        label = np.abs(concordance(rank_column(records.target), columns, self.n_jobs)).astype(object)
         redundancy = np.zeros_like(label)
         chosen: list[int] = []
         for step in plan:
             scores = round_scores(label[left], redundancy[left], len(chosen), records.n_records)
-            at = account.pick(cast(Pick, step), scores)
+            at = account.pick(cast(Pick, step), scores.astype(np.int64))
             chosen.append(int(left[at]))
             left = np.delete(left, at)
             if len(chosen) < len(plan):

@@ -94,9 +94,11 @@ class SubLasso(PrivateSelector):
     def _select(self, account: Account, plan: list[Step], records: Records) -> list[int]:
         size = {"k": self.k, "d": len(records) + 1}.get(cast(str, self.group_size), self.group_size)
         n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
-        self.n_models_ = max(n // cast(int, size), 1)
-        votes = self._votes(records, account.groups(records.n_records, self.n_models_))
-        return peel(account, cast(list[Pick], plan[1:]), votes)
+        models = max(n // cast(int, size), 1)
+        votes = self._votes(records, account.groups(records.n_records, models))
+        chosen = peel(account, cast(list[Pick], plan[1:]), votes)
+        self.n_models_ = models
+        return chosen
 
     def _votes(self, records: Records, group: Int64) -> Int64:
         """How many groups vote for each column, computed in chunks of whole groups. Empty groups do not vote."""

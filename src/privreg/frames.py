@@ -1,0 +1,151 @@
+"""Data frames of pandas, polars and pyarrow, read through narwhals: types and declared levels. Nothing else knows them.
+
+No value may make a function here fail: casts are unsafe on purpose, comparisons are made between like kinds only, and
+what cannot be used becomes a missing value.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from privreg.errors import SchemaError
+from privreg.kernels.ranks import Float64
+
+Categories = Mapping[Any, Sequence[Any]]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature: a numeric input column, or one level of a category."""
+
+    name: str
+    source: int
+    level: int | None = None
+
+
+def columns_of(
+    frame: nw.DataFrame[Any], categories: Categories
+) -> tuple[list[Column], dict[int, Float64], dict[int, Codes]]:
+    """The features, the values of the numeric columns, and the level codes of the others, by column number."""
+    unknown = [name for name in categories if name not in frame.columns]
+    if unknown:
+        raise SchemaError(f"categories were declared for {unknown[0]!r}, but the table has no such column")
+    features: list[Column] = []
+    numeric: dict[int, Float64] = {}
+    codes: dict[int, Codes] = {}
+    for source, (name, series) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
+        levels = categories[name] if name in categories else _declared_levels(series, name)
+        if levels is None:
+            numeric[source] = numbers(series, f"column {name!r}")
+            features.append(Column(str(name), source))
+        else:
+            levels = [level.item() if isinstance(level, np.generic) else level for level in levels]
+            codes[source] = _codes(series, levels, name)
+            features += [Column(f"{name}={level}", source, i) for i, level in enumerate(levels)]
+    return features, numeric, codes
+
+
+def numbers(series: nw.Series[Any], what: str) -> Float64:
+    """A numeric or boolean column as float64, NaN where a value is missing."""
+    if _untyped(series) or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        raise SchemaError(f"{what} is {_kind(series)}, which is not numeric; convert it to numbers")
+    if series.dtype == nw.Boolean:
+        series = series.cast(nw.Int8)
+    if _arrow(series):
+        import pyarrow.compute as pc
+
+        # An integer that float64 cannot hold exactly is rounded, not refused.
+        return np.asarray(pc.cast(series.to_arrow(), "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
+    return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def _declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
+    """The levels that a column's *type* declares; None if the column is numeric.
+
+    Not `Series.cat.get_categories`: that lists the levels present in the data.
+    """
+    dtype = series.dtype
+    advice = f"declare its levels with categories={{{name!r}: [...]}}"
+    if dtype == nw.Boolean:
+        return [False, True]
+    if isinstance(dtype, nw.Enum):
+        return list(dtype.categories)
+    if dtype == nw.Categorical and _arrow(series):
+        return _arrow_levels(series, name, advice)
+    if dtype == nw.Categorical and series.implementation.is_pandas_like():
+        return list(series.to_native().cat.categories)
+    if dtype == nw.Categorical:
+        raise SchemaError(
+            f"column {name!r} is a polars Categorical, whose levels come from the data; {advice}, or cast it to pl.Enum"
+        )
+    if dtype.is_numeric():
+        return None
+    raise SchemaError(
+        f"column {name!r} is {_kind(series)}; convert it to numbers, or {advice} "
+        "(levels read off the data would reveal who is in it)"
+    )
+
+
+def _arrow_levels(series: nw.Series[Any], name: Any, advice: str) -> list[Any]:
+    """Arrow keeps the dictionary with each chunk; it counts as declared if every chunk has the same one."""
+    native = series.to_native()
+    chunked = native.array.__arrow_array__() if series.implementation.is_pandas_like() else native
+    dictionaries = [chunk.dictionary for chunk in chunked.chunks]
+    if not dictionaries or any(not d.equals(dictionaries[0]) for d in dictionaries):
+        raise SchemaError(f"column {name!r} has no single arrow dictionary for all its chunks; {advice}")
+    return list(dictionaries[0].to_pylist())
+
+
+def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
+    if not levels:
+        raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
+    if len(set(levels)) < len(levels):
+        raise SchemaError(f"a level of column {name!r} is declared twice")
+    codes = np.full(len(series), -1, np.int32)
+    for code, level in enumerate(levels):
+        try:
+            codes[_equal(series, level)] = code
+        except Exception as error:  # each library has its own; what raises is the types, not a value
+            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {_kind(series)}") from error
+    return codes
+
+
+def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
+    if _untyped(series):
+        same = np.frompyfunc(lambda value: _sort_of(value) == _sort_of(level) and bool(value == level), 1, 1)
+        return np.asarray(same(series.to_native().to_numpy()), bool)
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        if not isinstance(level, Real):
+            raise TypeError
+        return np.asarray(numbers(series, "") == float(level), bool)
+    if series.dtype == nw.String and not isinstance(level, str):
+        raise TypeError
+    return np.asarray((series == level).fill_null(False).to_numpy(), bool)
+
+
+def _sort_of(value: Any) -> str:
+    """Values of one sort can be compared without anything going wrong."""
+    if isinstance(value, str):
+        return "text"
+    return "number" if isinstance(value, Real | np.bool_) else "other"
+
+
+def _untyped(series: nw.Series[Any]) -> bool:
+    return bool(series.implementation.is_pandas_like() and series.to_native().dtype == object)
+
+
+def _arrow(series: nw.Series[Any]) -> bool:
+    if series.implementation.is_pyarrow():
+        return True
+    return bool(series.implementation.is_pandas_like() and type(series.to_native().dtype).__name__ == "ArrowDtype")
+
+
+def _kind(series: nw.Series[Any]) -> str:
+    """How errors call a column's type. Whether an object column is all text depends on its values: same words."""
+    return "text (or untyped)" if _untyped(series) or series.dtype == nw.String else f"of type {series.dtype}"
