@@ -54,7 +54,7 @@ def test_columns_do_not_depend_on_the_number_of_threads(rng):
     class Columns(list):
         n_records = 5000
 
-        def block(self, first, last):
+        def block(self, first, last, out):
             return self[first:last]
 
     columns = Columns([rng.normal(size=5000), rng.integers(0, 9, 5000) * 1.0, rng.integers(0, 2, 5000) * 1.0] * 3)

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from privreg.errors import SchemaError
 from privreg.frames import Categories, Codes, Column, columns_of, numbers
-from privreg.kernels.ranks import MAX_RECORDS, Float64
+from privreg.kernels.ranks import MAX_RECORDS, Float64, copy_columns
 
 __all__ = ["Categories", "Records", "Table", "read_table", "read_target"]
 
@@ -55,15 +55,19 @@ class Table:
         codes = self._codes[feature.source]
         return np.where(codes < 0, np.nan, codes == feature.level)
 
-    def block(self, first: int, last: int, kept: NDArray[np.int64] | None) -> list[Float64]:
-        """Some consecutive columns, of the kept rows only."""
+    def block(self, first: int, last: int, kept: NDArray[np.int64] | None, out: Float64) -> list[Float64]:
+        """The columns first … last − 1, of the kept rows only; `out` takes those that must be copied."""
         if not isinstance(self._numeric, np.ndarray):
             values = [self[j] for j in range(first, last)]
             return values if kept is None else [v[kept] for v in values]
         size = self.n_rows if kept is None else kept.size
-        block = np.empty((last - first, size))
+        block = out[: last - first]
+        array, flags = self._numeric, self._numeric.flags
+        if kept is None and array.dtype == np.float64 and flags.c_contiguous and flags.writeable:
+            copy_columns(array, first, block)  # the usual case, without the GIL
+            return list(block)
         for a in range(0, size, _ROWS):
-            rows = self._numeric[slice(a, a + _ROWS) if kept is None else kept[a : a + _ROWS], first:last]
+            rows = array[slice(a, a + _ROWS) if kept is None else kept[a : a + _ROWS], first:last]
             for column, values in zip(block, _float64(rows).T, strict=True):
                 column[a : a + _ROWS] = values
         return list(block)
@@ -122,9 +126,9 @@ class Records:
     def __len__(self) -> int:
         return len(self._table)
 
-    def block(self, first: int, last: int) -> list[Float64]:
-        """The columns first … last − 1."""
-        return self._table.block(first, last, self._kept)
+    def block(self, first: int, last: int, out: Float64) -> list[Float64]:
+        """The columns first … last − 1; `out` (columns × records) takes those that must be copied."""
+        return self._table.block(first, last, self._kept, out)
 
     def rows(self, index: NDArray[np.int64]) -> Float64:
         """The given records with all their feature columns, as a new (records × features) array."""

@@ -26,7 +26,7 @@ class SupportsColumns(Protocol):
     @property
     def n_records(self) -> int: ...
     def __len__(self) -> int: ...
-    def block(self, first: int, last: int) -> Iterable[Float64]: ...
+    def block(self, first: int, last: int, out: Float64) -> Iterable[Float64]: ...
 
 
 class Ranks(NamedTuple):
@@ -57,6 +57,16 @@ def rank_column(values: Float64, scratch: NDArray[np.uint64] | None = None, out:
     return Ranks(rank, starts if distinct < values.size else starts[:0], distinct)
 
 
+@njit(nogil=True, cache=True)
+def copy_columns(array: Float64, first: int, out: Float64) -> None:
+    """out[c] = column first + c of a row-major array, in chunks of rows that stay in the cache."""
+    n = array.shape[0]
+    for begin in range(0, n, 2048):
+        for c in range(out.shape[0]):
+            for i in range(begin, min(begin + 2048, n)):
+                out[c, i] = array[i, first + c]
+
+
 def rank_columns(columns: SupportsColumns, n_jobs: int | None = None) -> list[Ranks]:
     """Rank every column, on `n_jobs` threads that each hold O(n) extra memory."""
     out = np.empty((len(columns), columns.n_records), np.int32)
@@ -64,9 +74,10 @@ def rank_columns(columns: SupportsColumns, n_jobs: int | None = None) -> list[Ra
 
     def work(blocks: Iterator[int]) -> None:
         scratch = np.empty((2, columns.n_records), np.uint64)
+        copies = np.empty((_BLOCK, columns.n_records))  # one buffer: fresh memory costs as much as sorting
         for block in blocks:
             first, last = block * _BLOCK, min((block + 1) * _BLOCK, len(columns))
-            for j, values in enumerate(columns.block(first, last), first):
+            for j, values in enumerate(columns.block(first, last, copies), first):
                 ranks[j] = rank_column(values, scratch, out[j])
 
     share_out(work, -(-len(columns) // _BLOCK), n_jobs)
@@ -80,22 +91,22 @@ def _two_valued(values: Float64, rank: Int32) -> Int32:
     if n == 0:
         return np.zeros(1, np.int32)
     low = high = values[0]
-    upper = 0
     for i in range(n):
-        v = values[i]
-        if v != low and v != high:
-            if low != high:
-                return np.empty(0, np.int32)
-            if v > low:
-                high = v
-            else:  # all earlier records were the upper value
-                low = v
-                rank[:i] = 1
-                upper = i
-        is_upper = v != low
-        rank[i] = is_upper
-        upper += is_upper
+        if values[i] != values[0]:
+            low, high = min(low, values[i]), max(high, values[i])
+            break
+    upper = np.int64(0)
+    for begin in range(0, n, 4096):
+        known = np.int64(0)
+        for i in range(begin, min(begin + 4096, n)):  # without branches, so that it is vectorised
+            is_upper = np.int32(values[i] == high)
+            known += is_upper | np.int32(values[i] == low)
+            upper += is_upper
+            rank[i] = is_upper
+        if known < min(begin + 4096, n) - begin:
+            return np.empty(0, np.int32)
     if low == high:
+        rank[:] = 0
         return np.array([0, n], np.int32)
     return np.array([0, n - upper, n], np.int32)
 
