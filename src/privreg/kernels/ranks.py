@@ -17,7 +17,7 @@ MAX_RECORDS = 2**30 - 1  # record numbers, and twice a count of them, are int32
 _SIGN = np.uint64(1 << 63)
 _INDEX_BITS = np.uint64(32)
 _INSERTION_REACH = 16
-_BLOCK = 4  # columns read together: neighbours in a row-major array share cache lines
+_BLOCK = 2  # columns read together: neighbours in a row-major array share cache lines
 
 
 class SupportsColumns(Protocol):
