@@ -49,7 +49,7 @@ class _Release:
         own = {"epsilon": self.pure, "rho": self.rho}
         return {k: round_up(v) for k, v in own.items() if v is not None}
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         for key, value in self.parameters.items():
             if not isfinite(value) or value <= 0:
                 raise ValueError(f"{key} must be a positive finite number, got {value!r}")
@@ -68,9 +68,6 @@ class Pick(_Release):
     range: int
     scale: float
     grid: int = 1
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @property
     def pure(self) -> Fraction:
@@ -91,9 +88,6 @@ class Laplace(_Release):
     scale: float
     grid: int = 1
 
-    def __post_init__(self) -> None:
-        self._check()
-
     @property
     def pure(self) -> Fraction:
         return Fraction(self.sensitivity) / Fraction(self.scale)
@@ -113,9 +107,6 @@ class Gaussian(_Release):
     scale: float
     coordinates: int
     grid: int = 1
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @property
     def rho(self) -> Fraction:
