@@ -49,11 +49,7 @@ class Table:
         return len(self.features)
 
     def __getitem__(self, index: int) -> Float64:
-        feature = self.features[index]
-        if feature.level is None:
-            return self._numbers(feature.source)
-        codes = self._codes[feature.source]
-        return np.where(codes < 0, np.nan, codes == feature.level)
+        return self._values(index, slice(None))
 
     def block(self, first: int, last: int, kept: NDArray[np.int64] | None, out: Float64) -> list[Float64]:
         """The columns first … last − 1, of the kept rows only; `out` takes those that must be copied."""
@@ -77,12 +73,8 @@ class Table:
         if isinstance(self._numeric, np.ndarray):
             return _float64(self._numeric[index])
         rows = np.empty((index.size, len(self)))
-        for j, feature in enumerate(self.features):
-            if feature.level is None:
-                rows[:, j] = self._numeric[feature.source][index]
-            else:
-                codes = self._codes[feature.source][index]
-                rows[:, j] = np.where(codes < 0, np.nan, codes == feature.level)
+        for j in range(len(self)):
+            rows[:, j] = self._values(j, index)
         return rows
 
     def complete(self) -> NDArray[np.bool_]:
@@ -99,11 +91,15 @@ class Table:
                 keep &= np.isfinite(values)
         return keep
 
-    def _numbers(self, source: int) -> Float64:
+    def _values(self, index: int, rows: Any) -> Float64:
+        feature = self.features[index]
         if isinstance(self._numeric, np.ndarray):
-            return _float64(self._numeric[:, source])
-        values: Float64 = self._numeric[source]
-        return values
+            return _float64(self._numeric[rows, feature.source])
+        if feature.level is None:
+            values: Float64 = self._numeric[feature.source][rows]
+            return values
+        codes = self._codes[feature.source][rows]
+        return np.where(codes < 0, np.nan, codes == feature.level)
 
 
 class Records:
