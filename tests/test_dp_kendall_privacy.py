@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from exact import all_data_sets, assert_law, log_softmax
-from privreg import DPKendall
+from privreg import DPKendall, base
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.noise import SeededNoise
-from privreg.selection import base
 from privreg.selection.dp_kendall import GRID, ranges, round_scores
 
 EPSILON = 1.0

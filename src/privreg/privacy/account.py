@@ -1,12 +1,14 @@
 """The only way from data to noise: a plan fixed in advance, whose steps are recorded before each draw."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Int64, Noise
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import Gaussian, Laplace, Pick, Step
+from privreg.privacy.steps import Gaussian, Laplace, Pick, ProposeTestRelease, Step
 
 
 class Account:
@@ -36,6 +38,23 @@ class Account:
             raise ValueError(f"step {step.name!r} was planned for {step.coordinates} coordinates")
         self._spend(step)
         return self._noise.gaussian(values, step.scale)
+
+    def propose_test_release(
+        self,
+        step: ProposeTestRelease,
+        distance: int,
+        scores: Int64,
+        grid: float,
+        box: Callable[[int], Sequence[tuple[int, int]]],
+    ) -> list[int] | None:
+        """None if the noisy distance fails the test; otherwise a uniform lattice point of a box picked by its score.
+
+        `box(i)` gives the bounds of box i, low ≤ coordinate < high; box i is picked with weight exp(scores[i]/grid).
+        """
+        self._spend(step)
+        if self._noise.laplace(distance, step.scale) < step.threshold or not scores.size:
+            return None
+        return [self._noise.uniform(low, high) for low, high in box(self._noise.pick(scores, grid))]
 
     def groups(self, records: int, groups: int) -> Int64:
         """A random group for each record: costs nothing, because it is not released."""

@@ -5,7 +5,7 @@ The cost of a list is the smallest of several bounds that all hold (docs/proofs/
 - picks and Laplace steps as pure DP, added exactly in rational arithmetic;
 - everything in zero-concentrated DP, converted at δ by the Rényi bound of dp-accounting;
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
-- mixtures: some of the pure steps added to a bound on the rest. Black boxes are always added.
+- mixtures: some of the pure steps added to a bound on the rest. Black boxes, and a propose-test-release, are always added.
 
 The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were
 themselves chosen from earlier outputs, is not covered.
@@ -18,7 +18,7 @@ from math import exp, expm1, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 
 from privreg.errors import BudgetError
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, Step, round_down, round_up
+from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, Step, round_down, round_up
 
 # Relative margin on results that pass through floating-point special functions, far above their rounding errors.
 MARGIN = 1e-9
@@ -49,7 +49,7 @@ def _is_number(value: object) -> bool:
 
 def cost(steps: Sequence[Step], delta: float) -> float:
     """The smallest ε, rounded up, such that the steps together are proved (ε, delta)-DP; inf if there is none."""
-    boxes = [s for s in steps if isinstance(s, BlackBox)]
+    boxes = [s for s in steps if isinstance(s, BlackBox | ProposeTestRelease)]
     gaussians = [s for s in steps if isinstance(s, Gaussian)]
     picks = [s for s in steps if isinstance(s, Pick)]
     laplaces = [s for s in steps if isinstance(s, Laplace)]

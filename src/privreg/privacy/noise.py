@@ -1,15 +1,17 @@
 """Where every release draws its noise: OpenDP's exact samplers on integers, or a seeded stand-in that protects nobody.
 
 Nothing else in the package calls OpenDP or a random generator. Both implementations draw from the same laws, so that a
-test or an experiment with a seed says something about the private path. The interface is four draws:
+test or an experiment with a seed says something about the private path. The interface is five draws:
 
 - `pick`: index of the largest score plus Gumbel noise, i.e. the exponential mechanism with weights exp(score/scale);
 - `laplace`: P[noise = z] ∝ exp(−|z|/scale) on the integers;
 - `gaussian`: P[noise = z] ∝ exp(−z²/2scale²) on the integers, independent for each coordinate;
+- `uniform`: an integer of [low, high), however large, each with the same probability;
 - `groups`: for each record a group, independent and uniform.
 """
 
 import os
+import secrets
 import warnings
 from functools import cache
 from typing import Any, Protocol
@@ -30,6 +32,7 @@ class Noise(Protocol):
     def pick(self, scores: Int64, scale: float) -> int: ...
     def laplace(self, value: int, scale: float) -> int: ...
     def gaussian(self, values: Int64, scale: float) -> Int64: ...
+    def uniform(self, low: int, high: int) -> int: ...
     def groups(self, records: int, groups: int) -> Int64: ...
 
 
@@ -73,6 +76,9 @@ class OpenDPNoise:
         draw = dp.m.make_gaussian(*space, scale=scale)
         return np.asarray(draw(_int64(values)), np.int64)
 
+    def uniform(self, low: int, high: int) -> int:
+        return low + secrets.randbelow(high - low)  # OpenDP has no such draw; this is exact, from the same source
+
     def groups(self, records: int, groups: int) -> Int64:
         # Privacy does not rest on this draw (docs/proofs/sublasso.md); uniformity up to groups/2^64 is for accuracy.
         words = np.frombuffer(os.urandom(8 * records), np.uint64)
@@ -88,7 +94,8 @@ class SeededNoise:
         self._generator = generator
 
     def pick(self, scores: Int64, scale: float) -> int:
-        return int(np.argmax(_int64(scores) + scale * self._generator.gumbel(size=len(scores))))
+        scores = _int64(scores)
+        return int(np.argmax((scores - scores.max()) + scale * self._generator.gumbel(size=len(scores))))
 
     def laplace(self, value: int, scale: float) -> int:
         return int(value) + int(self._two_sided_geometric(1, scale)[0])
@@ -103,6 +110,13 @@ class SeededNoise:
             acceptance = np.exp(-((np.abs(proposal) - scale**2 / t) ** 2) / (2 * scale**2))
             drawn = np.append(drawn, proposal[self._generator.random(proposal.size) < acceptance])
         return values + drawn[: values.size].reshape(values.shape)
+
+    def uniform(self, low: int, high: int) -> int:
+        bits = (high - low - 1).bit_length()
+        while True:
+            drawn = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
+            if drawn < high - low:
+                return low + drawn
 
     def groups(self, records: int, groups: int) -> Int64:
         return self._generator.integers(groups, size=records)

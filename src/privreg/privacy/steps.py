@@ -1,4 +1,4 @@
-"""The four kinds of release that a privacy plan is made of, each with its exact cost.
+"""The kinds of release that a privacy plan is made of, each with its exact cost.
 
 Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given
 in those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every
@@ -7,7 +7,7 @@ cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import ceil, inf, isfinite, log, nextafter
 from typing import ClassVar
 
 
@@ -137,4 +137,35 @@ class BlackBox(_Release):
         return {"epsilon": self.epsilon, "delta": self.delta}
 
 
-Step = Pick | Laplace | Gaussian | BlackBox
+@dataclass(frozen=True)
+class ProposeTestRelease(_Release):
+    """A test with Laplace noise of `scale`, then, if it passes, a draw by depth with weights exp(rate·depth).
+
+    The draw costs `steps`·rate (how far one unit of privacy can move depth up and down together) and `rounding`. Both
+    the test's chance to pass wrongly and the draw's own δ are at most `delta`, and only one of them applies.
+    Proof: docs/proofs/tukey.md.
+    """
+
+    mechanism: ClassVar[str] = "propose-test-release"
+    name: str
+    scale: float
+    rate: float
+    steps: int
+    rounding: float
+    delta: float
+    grid: int = 1
+
+    @property
+    def epsilon(self) -> Fraction:
+        return 1 / Fraction(self.scale) + self.steps * Fraction(self.rate) + Fraction(self.rounding)
+
+    @property
+    def threshold(self) -> int:
+        """The noisy distance passes from here on: with distance −1 that has probability at most `delta`."""
+        return max(ceil(Fraction(self.scale) * Fraction(-log(2 * self.delta) * (1 + 1e-12))), 0)
+
+    def cost(self) -> dict[str, float]:
+        return {"epsilon": round_up(self.epsilon), "delta": self.delta}
+
+
+Step = Pick | Laplace | Gaussian | BlackBox | ProposeTestRelease

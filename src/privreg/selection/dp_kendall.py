@@ -71,7 +71,7 @@ class DPKendall(PrivateSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, budget: Budget) -> list[Step]:
+    def _selection_plan(self, budget: Budget) -> list[Step]:
         return even_picks([f"choose feature {t + 1}" for t in range(self.k)], ranges(self.k), budget, GRID)
 
     def _select(self, account: Account, plan: list[Step], records: Records) -> list[int]:

@@ -1,14 +1,14 @@
 """SubLasso: private feature selection by voting of Lasso models on small random groups of records."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
 
-from privreg.kernels.lasso import Int64, count_votes
-from privreg.kernels.threads import share_out
+from privreg.groups import Int64, over_groups, sort_by_group
+from privreg.kernels.lasso import count_votes
+from privreg.kernels.ranks import Float64
 from privreg.mechanisms.count import lower_count
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
@@ -19,8 +19,6 @@ from privreg.tables import Categories, Records
 
 # One record changes one group's vote, and so each count by −1, 0 or +1. docs/proofs/sublasso.md
 VOTE_RANGE = 2
-
-_CHUNK = 2**18  # matrix entries gathered at a time by each worker
 
 
 class SubLasso(PrivateSelector):
@@ -75,7 +73,8 @@ class SubLasso(PrivateSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, budget: Budget) -> None:
+        super()._check_parameters(budget)
         size = self.group_size
         if size not in ("k", "d") and not (isinstance(size, Integral) and size >= 1):
             raise ValueError(f'group_size must be "k", "d" or a whole number of at least 1, got {size!r}')
@@ -84,7 +83,7 @@ class SubLasso(PrivateSelector):
         if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
             raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
 
-    def _plan(self, budget: Budget) -> list[Step]:
+    def _selection_plan(self, budget: Budget) -> list[Step]:
         share = Fraction(budget.epsilon) * Fraction(self.count_share)
         count = Laplace("count the records", 1, scale_for(1, share))
         rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
@@ -95,31 +94,18 @@ class SubLasso(PrivateSelector):
         size = {"k": self.k, "d": len(records) + 1}.get(cast(str, self.group_size), self.group_size)
         n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
         models = max(n // cast(int, size), 1)
-        votes = self._votes(records, account.groups(records.n_records, models))
+        votes = self._votes(records, account.groups(records.n_records, models), models)
         chosen = peel(account, cast(list[Pick], plan[1:]), votes)
         self.n_models_ = models
         return chosen
 
-    def _votes(self, records: Records, group: Int64) -> Int64:
-        """How many groups vote for each column, computed in chunks of whole groups. Empty groups do not vote."""
-        order = np.argsort(group, kind="stable")
-        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        ends = np.append(starts[1:], order.size)
+    def _votes(self, records: Records, group: Int64, models: int) -> Int64:
+        """How many groups vote for each column. Empty groups do not vote."""
+        order, bounds = sort_by_group(group, models)
+        votes = []
 
-        per_chunk = max(_CHUNK // len(records), 1)
-        # A chunk ends with the first group that reaches a multiple of the chunk size.
-        cuts = np.searchsorted(ends, np.arange(per_chunk, order.size, per_chunk)) + 1
-        cuts = np.unique(np.concatenate([[0], cuts, [starts.size]]))
-        votes = np.zeros((len(cuts), len(records)), np.int64)
+        def work(_: int, rows: Float64, target: Float64, bounds: Int64) -> None:
+            votes.append(count_votes(rows, target, bounds, self.k, float(self.alpha)))
 
-        def work(chunks: Iterator[int]) -> None:
-            for c in chunks:
-                first, last = starts[cuts[c]], ends[cuts[c + 1] - 1]
-                members = order[first:last]
-                bounds = np.append(starts[cuts[c] : cuts[c + 1]], last) - first
-                votes[c] = count_votes(
-                    records.rows(members), records.target[members], bounds, self.k, float(self.alpha)
-                )
-
-        share_out(work, len(cuts) - 1, self.n_jobs)
-        return votes.sum(axis=0)
+        over_groups(records, order, bounds, work, self.n_jobs)
+        return np.sum(votes, axis=0)

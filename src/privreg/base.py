@@ -1,0 +1,90 @@
+"""What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from privreg.privacy.account import Account
+from privreg.privacy.accountant import Budget
+from privreg.privacy.noise import noise_for
+from privreg.privacy.receipt import ONE_RECORD, Receipt
+from privreg.privacy.steps import Step
+from privreg.tables import Categories, Records, Table, read_table, read_target
+
+
+class PrivateEstimator(BaseEstimator):
+    """A scikit-learn estimator that sees its data through an `Account` only, and keeps the receipt in `receipt_`.
+
+    Columns are counted after categories have been spread into one column per level.
+    """
+
+    epsilon: float
+    delta: float
+    categories: Categories | None
+    n_jobs: int | None
+    random_state: Any
+
+    receipt_: Receipt
+    _names: list[str]
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from X and y. Spends the budget."""
+        budget = Budget(self.epsilon, self.delta)
+        self._check_parameters(budget)
+        effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_names"]:
+            delattr(self, name)
+        table = read_table(X, self.categories)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        records = Records(table, read_target(y))
+        plan = self._plan(budget, len(table))
+        account = Account(plan, budget, noise_for(self.random_state))
+        try:
+            self._learn(account, plan, records)
+        finally:
+            self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
+        self._names = table.names
+        return self
+
+    def _table(self, X: Any) -> Table:
+        """A new table, with the columns of the one this was fitted on."""
+        check_is_fitted(self)
+        table = read_table(X, self.categories)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if table.names != self._names:
+            raise ValueError("X has other feature columns or declared levels than the table this was fitted on")
+        return table
+
+    def _labels(self, columns: list[int]) -> list[Any]:
+        """What a user calls these columns: names, or numbers for an array."""
+        return [self._names[j] for j in columns] if hasattr(self, "feature_names_in_") else columns
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_names")  # set last
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = False
+        return tags
+
+    @property
+    def _unit(self) -> str:
+        """What the guarantee protects, in words."""
+        return ONE_RECORD
+
+    def _check_parameters(self, budget: Budget) -> None:
+        """Raise ValueError, naming the parameter, for those that only this estimator has."""
+
+    @abstractmethod
+    def _plan(self, budget: Budget, columns: int) -> list[Step]:
+        """The releases that `_learn` will make: public, decided before the data is looked at."""
+
+    @abstractmethod
+    def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
+        """Carry out the plan and set the fitted attributes."""

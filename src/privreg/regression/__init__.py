@@ -1,0 +1,1 @@
+"""Private linear regression, one method a file."""

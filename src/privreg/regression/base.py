@@ -1,0 +1,55 @@
+"""What the regressors share: coefficients, prediction and the summary."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+
+from privreg.base import PrivateEstimator
+from privreg.kernels.ranks import Float64
+from privreg.tables import Table
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):
+    """A scikit-learn regressor whose coefficients were released privately.
+
+    After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`.
+    """
+
+    coef_: Float64
+    intercept_: float
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The model's prediction for each row, NaN where a value that it needs is missing."""
+        return self._predict(self._table(X))
+
+    def _predict(self, table: Table) -> Float64:
+        return linear(table, self.coef_, self.intercept_)
+
+    def summary(self) -> str:
+        """The model, what to know about it, and what it cost, as text."""
+        names = [str(label) for label in self._labels(list(range(len(self._names))))]
+        rows = [*zip(names, self.coef_.tolist(), strict=True), ("(intercept)", self.intercept_)]
+        width = max(len(name) for name, _ in rows)
+        table = [f"{'feature'.ljust(width)}  coefficient", f"{'─' * width}  ───────────"]
+        table += [f"{name.ljust(width)}  {value:11.5g}" for name, value in rows]
+        return "\n".join([*self._notes(), "", *table, "", str(self.receipt_)])
+
+    def _notes(self) -> list[str]:
+        """Plain sentences about this fit, from released values only."""
+        return [f"{type(self).__name__}: a linear model of {len(self._names)} features."]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on a few dozen records noise is larger than any signal
+        return tags
+
+
+def linear(table: Table, coef: Float64, intercept: float) -> Float64:
+    """intercept + Σ coef_j·column_j over the columns with a coefficient."""
+    result = np.full(table.n_rows, float(intercept))
+    for j in np.flatnonzero(coef):
+        result += coef[j] * table[int(j)]
+    return result
