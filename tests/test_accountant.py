@@ -114,7 +114,7 @@ def test_the_price_of_discreteness_is_paid():
                 delta, scale = 10.0**log_delta, 2.0**log_scale
                 step = Gaussian("g", int((mu * scale) ** 2) + 1, scale, 7)
                 epsilon = cost([step], delta)
-                if epsilon < _concentrated([step], Fraction(delta)) * (1 - 1e-9):
+                if epsilon < _concentrated(step.rho, Fraction(delta)) * (1 - 1e-9):
                     curve_used += 1
                     exact = gaussian_delta(sqrt(step.sensitivity_squared) / scale, epsilon)
                     assert exact + (1 + np.exp(epsilon)) * float(step.rounding) <= delta

@@ -5,29 +5,40 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privreg.errors import BudgetError, NotPrivateWarning, PrivregError, SchemaError
+    from privreg.errors import BudgetError, NotPrivateWarning, NotReleasedWarning, PrivregError, SchemaError
+    from privreg.regression.boosted_adassp import BoostedAdaSSP
+    from privreg.regression.non_dp import NonDP
+    from privreg.regression.tukey import TukeyRegression
     from privreg.selection.dp_kendall import DPKendall
     from privreg.selection.sub_lasso import SubLasso
 
 __all__ = [
+    "BoostedAdaSSP",
     "BudgetError",
     "DPKendall",
+    "NonDP",
     "NotPrivateWarning",
+    "NotReleasedWarning",
     "PrivregError",
     "SchemaError",
     "SubLasso",
+    "TukeyRegression",
 ]
 
 __version__ = version("privreg")
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOME = {
+    "BoostedAdaSSP": "privreg.regression.boosted_adassp",
     "BudgetError": "privreg.errors",
     "DPKendall": "privreg.selection.dp_kendall",
+    "NonDP": "privreg.regression.non_dp",
     "NotPrivateWarning": "privreg.errors",
+    "NotReleasedWarning": "privreg.errors",
     "PrivregError": "privreg.errors",
     "SchemaError": "privreg.errors",
     "SubLasso": "privreg.selection.sub_lasso",
+    "TukeyRegression": "privreg.regression.tukey",
 }
 
 

@@ -5,7 +5,8 @@ PrivregError
  └── BudgetError (ValueError)   a release would cost more than the budget allows
 
 UserWarning
- └── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
+ ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
+ └── NotReleasedWarning         a private test failed: the model is a constant
 """
 
 
@@ -23,3 +24,7 @@ class BudgetError(PrivregError, ValueError):
 
 class NotPrivateWarning(UserWarning):
     """Noise comes from a seeded generator: the output carries no privacy guarantee."""
+
+
+class NotReleasedWarning(UserWarning):
+    """A private test failed, so the fit released no model."""

@@ -52,7 +52,7 @@ def solve_groups(rows: Float64, target: Float64, bounds: Int64, models: Float64,
         for j in range(d + 1):
             size = units[g, j]
             value = x[j] * models[g, j] * size
-            models[g, j] = min(max(value, -LARGEST), LARGEST) if value == value else 0.0  # noqa: PLR0124
+            models[g, j] = min(max(value, -LARGEST), LARGEST) if value == value else 0.0  # NaN: 0
 
 
 @njit(nogil=True, cache=True)
@@ -73,7 +73,7 @@ def _unit(column: Float64, n: int, size: float) -> float:
 
 @njit(nogil=True, cache=True)
 def _least_norm(a: Float64, y: Float64) -> Float64:
-    """The least-squares solution of least norm for the columns a[0], a[1], … (destroyed) and right side y (destroyed)."""
+    """The least-squares solution of least norm for the columns a[0], a[1], … and the right side y; destroys both."""
     p, n = a.shape
     order = np.arange(p)
     diagonal = np.zeros(p)

@@ -28,8 +28,8 @@ _SUM = np.array([int(GRID * log1p(np.exp(-i / 2**11))) for i in range(40 * 2**11
 # |log_width(x)/GRID − ln x|: 1074 roundings of ln 2 by half a grid step each, two of table entries and the
 # interpolation's, and the bend of the logarithm between knots, (2^−13)²/8.
 WIDTH_ERROR = (1074 / 2 + 3) / GRID + 2.0**-29
-# log_add(a, b)/GRID exceeds the true value by less than this: the bend between knots, (2^−11)²/32, and two roundings. It
-# falls below it by at most two grid steps and e^−40.
+# log_add(a, b)/GRID exceeds the true value by less than this: the bend between knots, (2^−11)²/32, and two roundings.
+# It falls below it by at most two grid steps and e^−40.
 ADD_EXCESS = 2.0**-26
 
 

@@ -24,12 +24,14 @@ LATTICE = 2**1074  # every float64 is a whole multiple of 1/LATTICE
 class Calibration:
     """Which inequality makes a set of points safe, and what the draw costs.
 
-    The set is safe at distance h if e^(lead·η)·V(t − outer − h)/u(t + inner + h) ≤ δ/e^(slack + excess·η), where V(p) is
-    the volume of depth ≥ p and u(p) the integral of e^(η·(depth − p)) over it.
+    The set is safe at distance h if e^(lead·η)·V(t − outer − h)/u(t + inner + h) ≤ δ/e^(slack + excess·η), where V(p)
+    is the volume of depth ≥ p and u(p) the integral of e^(η·(depth − p)) over it.
     """
 
     name: str
     unit: str
+    depth: Fraction  # t as a part of the number of points: the draw is confined to points of at least this depth
+    test_share: Fraction  # of ε
     steps: int  # the draw costs steps·η
     outer: int
     inner: int
@@ -37,27 +39,34 @@ class Calibration:
     slack: float = 0.0
     excess: int = 0
 
+    def t(self, points: int) -> int:
+        return int(points * self.depth)
 
-# One record replaces one model; what is written in docs/proofs/tukey.md.
-STRICT = Calibration("strict", "one record", steps=2, outer=2, inner=1, lead=1)
+
+# One record replaces one model. Depth and share were chosen by measurement: benchmarks/tukey_groups.py.
+STRICT = Calibration("strict", "one record", Fraction(3, 20), Fraction(3, 10), steps=2, outer=2, inner=1, lead=1)
 # The published method: its Lemma with δ/(8e^η) for δ, and a draw that costs η. It protects one model.
 PAPER = Calibration(
-    "paper", "one model (not one record)", steps=1, outer=1, inner=-1, lead=2, slack=log(8), excess=1
+    "paper",
+    "one model (not one record)",
+    Fraction(1, 4),
+    Fraction(1, 2),
+    steps=1,
+    outer=1,
+    inner=-1,
+    lead=2,
+    slack=log(8),
+    excess=1,
 )
 
 
-def restricted_depth(points: int) -> int:
-    """t: the draw is confined to points of at least this depth."""
-    return points // 4
-
-
 def plan_draw(
-    name: str, epsilon: Fraction, delta: float, test_share: float, dimension: int, calibration: Calibration
+    name: str, epsilon: Fraction, delta: float, dimension: int, calibration: Calibration
 ) -> ProposeTestRelease:
-    """The test and draw that together cost at most `epsilon`, of which the test takes its share."""
+    """The test and draw that together cost at most `epsilon`."""
     # Each weight of the draw is known up to a factor e^(±ξ), so each probability up to e^(±2ξ), on both data sets.
     rounding = 4 * (dimension * WIDTH_ERROR + 2 / GRID)
-    scale = scale_for(1, epsilon * Fraction(test_share))
+    scale = scale_for(1, epsilon * calibration.test_share)
     rest = epsilon - 1 / Fraction(scale) - Fraction(rounding)
     units = floor(rest * GRID / calibration.steps)
     if units < 1:
@@ -70,7 +79,7 @@ def distance_to_unsafety(
     volumes: Int64, points: int, dimension: int, step: ProposeTestRelease, calibration: Calibration
 ) -> int:
     """The largest h at which the calibration's inequality holds, −1 if there is none. Moves by at most 1: exactly."""
-    c, t, rate = calibration, restricted_depth(points), _rate(step, points)
+    c, t, rate = calibration, calibration.t(points), _rate(step, points)
     weights = log_weights(volumes, rate, _growth(rate))
     # Everything the computed logarithms may be wrong by, on the safe side; public, and the same for all data sets.
     error = 2 * dimension * WIDTH_ERROR + (points + 4) * ADD_EXCESS + step.rounding + 8 / GRID
@@ -82,20 +91,27 @@ def distance_to_unsafety(
     return int(safe.sum()) - 1  # a first stretch of h, because V grows and u falls with h
 
 
-def least_points(step: ProposeTestRelease, calibration: Calibration) -> int:
-    """Fewer points than this cannot have a distance that reaches the threshold."""
-    return 4 * (step.threshold + calibration.outer + 1)
+def should_pass(points: int, dimension: int, step: ProposeTestRelease, calibration: Calibration) -> bool:
+    """Whether so many points, were they drawn from a heavy-tailed law, would pass the test nearly always. Public."""
+    quantiles = np.tan(np.pi * ((np.arange(points) + 0.5) / points - 0.5))  # Cauchy's
+    volumes = log_volumes(np.tile(quantiles, (dimension, 1)))
+    return distance_to_unsafety(volumes, points, dimension, step, calibration) >= step.threshold + 3 * step.scale
+
+
+def can_pass(points: int, step: ProposeTestRelease, calibration: Calibration) -> bool:
+    """Whether any set of so many points has a distance that reaches the threshold. Public."""
+    return calibration.t(points) - calibration.outer - 1 >= step.threshold
 
 
 def draw_deep(account: Account, step: ProposeTestRelease, models: Float64, calibration: Calibration) -> Float64 | None:
     """A point of large approximate Tukey depth among the rows of `models`, or None if the test fails.
 
-    e^(η·depth) on depth ≥ t is a sum of constants on the nested boxes of depth ≥ p: weight e^(ηt)·V(t) for the first and
-    e^(ηp)(1 − e^(−η))·V(p) for each deeper one. So a box is picked with that weight and a point of it uniformly, which
-    is the law of drawing the depth and then a point of exactly that depth.
+    e^(η·depth) on depth ≥ t is a sum of constants on the nested boxes of depth ≥ p: weight e^(ηt)·V(t) for the first
+    and e^(ηp)(1 − e^(−η))·V(p) for each deeper one. So a box is picked with that weight and a point of it uniformly,
+    which is the law of drawing the depth and then a point of exactly that depth.
     """
     points, dimension = models.shape
-    t, rate = restricted_depth(points), _rate(step, points)
+    t, rate = calibration.t(points), _rate(step, points)
     columns = np.sort(models.T, axis=1)
     volumes = log_volumes(columns)
     distance = distance_to_unsafety(volumes, points, dimension, step, calibration)

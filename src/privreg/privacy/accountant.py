@@ -5,12 +5,13 @@ The cost of a list is the smallest of several bounds that all hold (docs/proofs/
 - picks and Laplace steps as pure DP, added exactly in rational arithmetic;
 - everything in zero-concentrated DP, converted at δ by the Rényi bound of dp-accounting;
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
-- mixtures: some of the pure steps added to a bound on the rest. Black boxes, and a propose-test-release, are always added.
+- mixtures: some of the pure steps added to a bound on the rest. Black boxes and propose-test-release are always added.
 
 The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were
 themselves chosen from earlier outputs, is not covered.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,15 +58,21 @@ def cost(steps: Sequence[Step], delta: float) -> float:
     if left < 0:
         return inf
     boxed = sum((Fraction(b.epsilon) for b in boxes), Fraction())
-    splits: list[tuple[Sequence[Pick | Laplace], Sequence[Step]]] = [
-        ([*picks, *laplaces], gaussians),
-        (laplaces, [*gaussians, *picks]),
-        ([], [*gaussians, *picks, *laplaces]),
+    # (added as pure DP, in zCDP): all picks and Laplace steps added, only the Laplace steps, none.
+    splits: list[tuple[list[Pick | Laplace], list[Pick | Laplace]]] = [
+        ([*picks, *laplaces], []),
+        ([*laplaces], [*picks]),
+        ([], [*picks, *laplaces]),
     ]
+    rho, rounding = _add_gaussians(gaussians)
     best = inf
-    for added, rest in splits:
+    for i, (added, concentrated) in enumerate(splits):
+        if i and not splits[i - 1][0]:
+            break  # nothing was added before, so nothing changes
         pure = sum((s.pure for s in added), boxed)
-        bound = min(_concentrated(rest, left), _gaussian(rest, left))
+        bound = _concentrated(sum((s.rho for s in concentrated), rho), left)
+        if not concentrated:
+            bound = min(bound, _gaussian(rho, rounding, left))
         if bound < inf:
             best = min(best, round_up(pure + Fraction(bound)))
     return best
@@ -130,12 +137,19 @@ def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid
     return min((pure, concentrated), key=lambda steps: steps[0].parameters["scale"])
 
 
-def _concentrated(steps: Sequence[Step], delta: Fraction) -> float:
-    """ε of the steps at δ by zero-concentrated DP, rounded up."""
+def _add_gaussians(steps: Sequence[Gaussian]) -> tuple[Fraction, Fraction]:
+    """ρ and the rounding of all steps together. Steps that differ in name only are priced once."""
+    alike = Counter((s.sensitivity_squared, s.scale, s.coordinates) for s in steps)
+    priced = [(Gaussian("", *parameters), times) for parameters, times in alike.items()]
+    return sum((t * s.rho for s, t in priced), Fraction()), sum((t * s.rounding for s, t in priced), Fraction())
+
+
+def _concentrated(exact: Fraction, delta: Fraction) -> float:
+    """ε at δ of a mechanism that is ρ-zCDP, rounded up."""
     from dp_accounting.rdp import compute_epsilon
 
-    rho = round_up(sum((s.rho or Fraction() for s in steps), Fraction()))
-    if not steps:
+    rho = round_up(exact)
+    if rho == 0:
         return 0.0
     if delta < SMALLEST_DELTA or not isfinite(rho):
         return inf
@@ -148,18 +162,16 @@ def _concentrated(steps: Sequence[Step], delta: Fraction) -> float:
     return float(epsilon) * (1 + MARGIN) if isfinite(epsilon) else inf
 
 
-def _gaussian(steps: Sequence[Step], delta: Fraction) -> float:
-    """ε at δ of Gaussian steps alone by the exact curve, rounded up; inf if any other step is among them."""
-    gaussians = [s for s in steps if isinstance(s, Gaussian)]
-    if len(gaussians) < len(steps) or delta == 0:
-        return inf if steps else 0.0
-    if not steps:
+def _gaussian(rho: Fraction, rounding: Fraction, delta: Fraction) -> float:
+    """ε at δ of Gaussian steps alone by the exact curve, rounded up."""
+    if rho == 0:
         return 0.0
-    mu = sqrt(2 * round_up(sum((g.rho for g in gaussians), Fraction()))) * (1 + MARGIN)
-    rounding = sum((g.rounding for g in gaussians), Fraction())
+    if delta == 0:
+        return inf
+    mu = sqrt(2 * round_up(rho)) * (1 + MARGIN)
     # The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for an ε that is already proved and so finds
     # a smaller one; the first is the concentrated bound.
-    proved = _concentrated(gaussians, delta)
+    proved = _concentrated(rho, delta)
     improving = True
     while improving and proved < 700:
         left = delta - rounding * Fraction(nextafter(1 + exp(proved), inf))

@@ -5,7 +5,7 @@ in those grid steps, sensitivities as integers and scales as floats taken at the
 cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, inf, isfinite, log, nextafter
 from typing import ClassVar
@@ -42,7 +42,7 @@ class _Release:
 
     @property
     def parameters(self) -> dict[str, float]:
-        return {k: v for k, v in asdict(self).items() if k != "name"}  # type: ignore[call-overload]
+        return {k: v for k, v in vars(self).items() if k != "name"}
 
     def cost(self) -> dict[str, float]:
         """The step's own cost, rounded up, in each currency it has."""

@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from privreg.base import PrivateEstimator
 from privreg.kernels.ranks import Float64
+from privreg.privacy.receipt import Receipt
 from privreg.tables import Table
 
 
@@ -30,16 +32,13 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
     def summary(self) -> str:
         """The model, what to know about it, and what it cost, as text."""
-        names = [str(label) for label in self._labels(list(range(len(self._names))))]
-        rows = [*zip(names, self.coef_.tolist(), strict=True), ("(intercept)", self.intercept_)]
-        width = max(len(name) for name, _ in rows)
-        table = [f"{'feature'.ljust(width)}  coefficient", f"{'─' * width}  ───────────"]
-        table += [f"{name.ljust(width)}  {value:11.5g}" for name, value in rows]
-        return "\n".join([*self._notes(), "", *table, "", str(self.receipt_)])
+        check_is_fitted(self)
+        names = self._labels(list(range(len(self._names))))
+        return describe(self._notes(), names, self.coef_, self.intercept_, self.receipt_)
 
     def _notes(self) -> list[str]:
         """Plain sentences about this fit, from released values only."""
-        return [f"{type(self).__name__}: a linear model of {len(self._names)} features."]
+        return [f"A linear model of {len(self._names)} features."]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -53,3 +52,12 @@ def linear(table: Table, coef: Float64, intercept: float) -> Float64:
     for j in np.flatnonzero(coef):
         result += coef[j] * table[int(j)]
     return result
+
+
+def describe(notes: list[str], names: list[Any], coef: Float64, intercept: float, receipt: Receipt) -> str:
+    """Notes, a table of coefficients and the receipt."""
+    rows = [*zip(map(str, names), coef.tolist(), strict=True), ("(intercept)", intercept)]
+    width = max(len(name) for name, _ in rows)
+    table = [f"{'feature'.ljust(width)}  coefficient", f"{'─' * width}  ───────────"]
+    table += [f"{name.ljust(width)}  {value:11.5g}" for name, value in rows]
+    return "\n".join([*notes, "", *table, "", str(receipt)])

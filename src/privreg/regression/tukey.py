@@ -1,17 +1,19 @@
-"""The Tukey mechanism: many small models, and a private draw of one that lies deep among them."""
+"""The Tukey mechanism: many small models, and a private draw of a point that lies deep among them."""
 
+import warnings
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
 
+from privreg.errors import NotReleasedWarning
 from privreg.groups import over_groups, sort_by_group
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.ranks import Float64
 from privreg.kernels.volumes import Int64
 from privreg.mechanisms.count import lower_count
-from privreg.mechanisms.depth import PAPER, STRICT, Calibration, draw_deep, least_points, plan_draw
+from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, scale_for
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
@@ -19,20 +21,58 @@ from privreg.regression.base import PrivateRegressor
 from privreg.tables import Categories, Records
 
 CALIBRATIONS = {c.name: c for c in (STRICT, PAPER)}
-JITTER = 2.0**-20  # of a coefficient's natural unit: coefficients that many groups share get a volume
+# Records in a group for each coefficient to fit, most to fewest: the first that leaves enough models is taken.
+GROUP_SIZES = (4.0, 3.0, 2.5, 2.0, 1.5, 1.25)
+JITTER = 2.0**-20  # of a coefficient's natural unit: a value that many groups share gets a volume
 
 
 class TukeyRegression(PrivateRegressor):
+    """Linear regression by the Tukey mechanism: no data bounds, and little influence of outliers.
+
+    A private lower estimate of the number of records sets the number m of groups. Every record draws its group, each
+    group fits least squares with an intercept, and a point of large approximate Tukey depth among the m models is
+    drawn, if a noisy test finds the models stable enough for the draw to be private. It needs some hundred models
+    (about 450/epsilon for 5 features, more for more), so it suits tables with many records and few features.
+
+    If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
+    constant 0.
+
+    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/test_depth.py, tests/test_tukey_privacy.py.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget; delta must be positive.
+    calibration : "strict" protects one record. "paper" is the published method (equal groups of n // m records, weights
+        exp(ε·depth), the published safety test); its guarantee is for adding or removing one whole model, which is
+        less, and its receipt says so.
+    group_size : records in a group on average; "auto" takes the largest of 4, 3, 2.5, 2, 1.5, 1.25 for each coefficient
+        that leaves enough models ("strict"), or one for each ("paper").
+    n_models : m, if it is known from an earlier private count, which is then not repeated.
+    count_share : part of epsilon spent on the number of records.
+    categories : declared levels of text or code columns of a data frame, by column name.
+    n_jobs : number of threads as in scikit-learn; −1 uses every core.
+    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model, in the units of the data.
+    released_ : whether the test passed.
+    n_models_ : m.
+    receipt_ : what was spent.
+    """
+
+    n_models_: int
+    released_: bool
+
     def __init__(
         self,
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
         calibration: str = "strict",
-        group_size: float | None = None,
+        group_size: float | str = "auto",
         n_models: int | None = None,
         count_share: float = 0.05,
-        test_share: float = 0.5,
         categories: Categories | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
@@ -43,10 +83,26 @@ class TukeyRegression(PrivateRegressor):
         self.group_size = group_size
         self.n_models = n_models
         self.count_share = count_share
-        self.test_share = test_share
         self.categories = categories
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def _unit(self) -> str:
+        return CALIBRATIONS[self.calibration].unit
+
+    def _check_parameters(self, budget: Budget) -> None:
+        if budget.delta == 0:
+            raise ValueError("delta must be positive: the Tukey mechanism tests before it draws, which can fail")
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
+        size, m = self.group_size, self.n_models
+        if size != "auto" and not (isinstance(size, Real) and 1 <= size < np.inf):
+            raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
+        if m is not None and not (isinstance(m, Integral) and not isinstance(m, bool) and m >= 1):
+            raise ValueError(f"n_models must be None or a whole number of at least 1, got {m!r}")
+        if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
+            raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         left = Fraction(budget.epsilon)
@@ -56,40 +112,63 @@ class TukeyRegression(PrivateRegressor):
             left -= count.pure
             plan.append(count)
         name = "test stability, draw a model"
-        plan.append(plan_draw(name, left, budget.delta, self.test_share, columns + 1, CALIBRATIONS[self.calibration]))
-        return plan
+        return [*plan, plan_draw(name, left, budget.delta, columns + 1, CALIBRATIONS[self.calibration])]
 
     def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
-        calibration = CALIBRATIONS[self.calibration]
-        draw = cast(ProposeTestRelease, plan[-1])
-        d = len(records) + 1
+        calibration, draw = CALIBRATIONS[self.calibration], cast(ProposeTestRelease, plan[-1])
         if self.n_models is None:
             n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
-            size = self.group_size * d if self.group_size is not None else d
-            m = max(int(n / size), 1)
+            self.n_models_ = self._number_of_models(n, len(records) + 1, draw)
         else:
-            m = self.n_models
-        models = self._models(account, records, m)
-        model = draw_deep(account, draw, models, calibration)
-        self.n_models_ = m
+            self.n_models_ = int(self.n_models)
+        model = None
+        if can_pass(self.n_models_, draw, calibration):
+            model = draw_deep(account, draw, self._models(account, records), calibration)
         self.released_ = model is not None
-        self.coef_ = np.zeros(d - 1) if model is None else model[:-1]
+        self.coef_ = np.zeros(len(records)) if model is None else model[:-1]
         self.intercept_ = 0.0 if model is None else float(model[-1])
+        if not self.released_:
+            warnings.warn(_NOT_RELEASED, NotReleasedWarning, stacklevel=3)
 
-    def _models(self, account: Account, records: Records, m: int) -> Float64:
+    def _number_of_models(self, n: int, width: int, draw: ProposeTestRelease) -> int:
+        """How many models to fit if there are (at least) n records: public."""
+        if self.group_size != "auto":
+            return max(int(n / cast(float, self.group_size)), 1)
         if self.calibration == "paper":
-            size = records.n_records // m
-            order = np.argsort(account.groups(records.n_records, 2**62), kind="stable")
-            bounds = np.arange(m + 1) * size
+            return max(n // width, 1)
+        for size in GROUP_SIZES:
+            m = max(int(n / (size * width)), 1)
+            if should_pass(m, width, draw, STRICT):
+                break
+        return m
+
+    def _models(self, account: Account, records: Records) -> Float64:
+        """One model for each group, as rows, the intercept last."""
+        n, m = records.n_records, self.n_models_
+        if self.calibration == "paper":
+            order = np.argsort(account.groups(n, 2**62), kind="stable")
+            bounds = np.arange(m + 1) * (n // m)
         else:
-            order, bounds = sort_by_group(account.groups(records.n_records, m), m)
-        shape = m, len(records) + 1
-        models, units = np.empty(shape), np.empty(shape)
+            order, bounds = sort_by_group(account.groups(n, m), m)
+        models = np.empty((m, len(records) + 1))
+        units = np.empty_like(models)
 
         def work(first: int, rows: Float64, target: Float64, bounds: Int64) -> None:
             last = first + bounds.size - 1
             solve_groups(rows, target, bounds, models[first:last], units[first:last])
 
         over_groups(records, order, bounds, work, self.n_jobs)
-        shift = account.groups(m * shape[1], 2**20).reshape(shape) / 2.0**19 - 1
+        shift = account.groups(models.size, 2**20).reshape(models.shape) / 2.0**19 - 1
         return models + JITTER * units * shift
+
+    def _notes(self) -> list[str]:
+        if not self.released_:
+            return [_NOT_RELEASED]
+        return [f"A linear model of {len(self._names)} features, from the middle of {self.n_models_:,} small models."]
+
+
+_NOT_RELEASED = (
+    "No model was released: there are too few records for so many features at this epsilon, or the models of small "
+    "groups of records differ too much, so drawing one of them would not be private. Predictions are the constant 0. "
+    "More records, fewer features or a larger epsilon would help."
+)

@@ -1,0 +1,51 @@
+"""The paper's seven methods by name, with its split of the budget."""
+
+from math import log
+from typing import Any
+
+from privreg.regression.boosted_adassp import BoostedAdaSSP
+from privreg.regression.non_dp import NonDP
+from privreg.regression.selected import SelectThenRegress
+from privreg.regression.tukey import TukeyRegression
+
+METHODS = ("NonDP", "BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey")
+
+_SELECTION = {"L": "sublasso", "K": "kendall"}
+_REGRESSION = {"BAS": "adassp", "Tukey": "tukey"}
+
+
+def make_method(
+    name: str,
+    k: int = 5,
+    epsilon: float = log(3),
+    delta: float = 1e-5,
+    *,
+    calibration: str = "paper",
+    ridge: str = "adassp",
+    **options: Any,
+) -> Any:
+    """An estimator for one of METHODS, at the paper's budget unless another is given.
+
+    Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
+    record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, n_jobs,
+    random_state) go to the estimator; NonDP, which has no use for most of them, takes `categories` only.
+    """
+    if name not in METHODS:
+        raise ValueError(f"name must be one of {', '.join(METHODS)}; got {name!r}")
+    if name == "NonDP":
+        return NonDP(categories=options.get("categories"))
+    if name == "BAS":
+        return BoostedAdaSSP(epsilon, delta, ridge=ridge, **options)
+    if name == "Tukey":
+        return TukeyRegression(epsilon, delta, calibration=calibration, **options)
+    selection, regression = name.split("-")
+    return SelectThenRegress(
+        _SELECTION[selection],
+        _REGRESSION[regression],
+        k,
+        epsilon,
+        delta,
+        calibration=calibration,
+        ridge=ridge,
+        **options,
+    )

@@ -1,0 +1,156 @@
+"""Private feature selection followed by private regression on the chosen columns, within one budget."""
+
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from privreg.kernels.ranks import Float64
+from privreg.privacy.accountant import Budget
+from privreg.privacy.receipt import Receipt
+from privreg.privacy.steps import round_down
+from privreg.regression.base import describe
+from privreg.regression.boosted_adassp import BoostedAdaSSP
+from privreg.regression.tukey import TukeyRegression
+from privreg.selection.dp_kendall import DPKendall
+from privreg.selection.sub_lasso import SubLasso
+from privreg.tables import Categories
+
+SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
+
+
+class SelectThenRegress(RegressorMixin, BaseEstimator):
+    """Choose k features privately, then fit a private linear model to them: the paper's L- and K- methods.
+
+    The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
+    all of delta. What the selection did not spend, because there are no more than k columns, goes to the regression.
+    SubLasso's number of models ⌊ñ/(k + 1)⌋ serves the Tukey mechanism too.
+
+    Parameters
+    ----------
+    selection : "kendall" or "sublasso".
+    regression : "tukey" or "adassp".
+    k : number of features to choose.
+    epsilon, delta : the whole budget.
+    calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
+    categories, n_jobs, random_state : as there.
+
+    Attributes
+    ----------
+    selector_, regressor_ : the fitted parts.
+    selected_features_ : names (or column numbers) in the order chosen.
+    coef_, intercept_ : one coefficient for each column, 0 if it was not chosen.
+    receipt_ : the steps of both parts.
+    """
+
+    def __init__(
+        self,
+        selection: str = "kendall",
+        regression: str = "tukey",
+        k: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        calibration: str = "strict",
+        ridge: str = "adassp",
+        categories: Categories | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.selection = selection
+        self.regression = regression
+        self.k = k
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.ridge = ridge
+        self.categories = categories
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose features, then fit. Spends the budget."""
+        budget = Budget(self.epsilon, self.delta)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        seeds = self._seeds()
+        selector = self._selector(budget, seeds[0])
+        # Wrong parameters of the second part must show before the first has spent.
+        self._regressor(budget, None)._check_parameters(budget)
+        parts = []
+        try:
+            parts.append(selector)
+            selector.fit(X, y)
+            rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
+            models = getattr(selector, "n_models_", None)
+            regressor = self._regressor(Budget(round_down(rest), budget.delta), models, seeds[1])
+            parts.append(regressor)
+            regressor.fit(selector.transform(X), y)
+        finally:
+            receipts = [p.receipt_ for p in parts if hasattr(p, "receipt_")]
+            if receipts:
+                steps = tuple(step for r in receipts for step in r.steps)
+                self.receipt_ = Receipt(steps, budget, all(r.private for r in receipts), receipts[-1].unit)
+        self.selector_, self.regressor_ = selector, regressor
+        self.n_features_in_ = selector.n_features_in_
+        if hasattr(selector, "feature_names_in_"):
+            self.feature_names_in_ = selector.feature_names_in_
+        self.selected_features_ = selector.selected_features_
+        self.coef_ = np.zeros(len(selector._names))
+        self.coef_[selector.get_support()] = regressor.coef_
+        self.intercept_ = regressor.intercept_
+        return self
+
+    def predict(self, X: Any) -> Float64:
+        """The model's prediction for each row, NaN where a value that it needs is missing."""
+        check_is_fitted(self)
+        return self.regressor_.predict(self.selector_.transform(X))
+
+    def summary(self) -> str:
+        """The model, what to know about it, and what it cost, as text."""
+        check_is_fitted(self)
+        chosen = self.selector_.get_feature_names_out()
+        notes = ["Features in the order chosen: " + ", ".join(map(str, self.selected_features_)) + "."]
+        notes += self.regressor_._notes()
+        return describe(notes, list(chosen), self.regressor_.coef_, self.intercept_, self.receipt_)
+
+    def _seeds(self) -> list[Any]:
+        if self.random_state is None:
+            return [None, None]
+        if isinstance(self.random_state, np.random.Generator):
+            return [self.random_state, self.random_state]
+        return check_random_state(self.random_state).randint(0, 2**31, size=2).tolist()
+
+    def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
+        options = {"categories": self.categories, "n_jobs": self.n_jobs, "random_state": seed}
+        share = SHARE * Fraction(budget.epsilon)
+        if self.selection == "kendall":
+            return DPKendall(self.k, round_down(share), **options)
+        if self.selection == "sublasso":
+            return SubLasso(self.k, round_down(2 * share), group_size=self.k + 1, **options)
+        raise ValueError(f'selection must be "kendall" or "sublasso", got {self.selection!r}')
+
+    def _regressor(self, rest: Budget, models: int | None, seed: Any = None) -> TukeyRegression | BoostedAdaSSP:
+        options = {"n_jobs": self.n_jobs, "random_state": seed}
+        if self.regression == "adassp":
+            return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge, **options)
+        if self.regression == "tukey":
+            share = float(SHARE * Fraction(self.epsilon) / Fraction(rest.epsilon))
+            return TukeyRegression(
+                rest.epsilon,
+                rest.delta,
+                calibration=self.calibration,
+                n_models=models,
+                count_share=share,
+                **options,
+            )
+        raise ValueError(f'regression must be "tukey" or "adassp", got {self.regression!r}')
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.regressor_tags.poor_score = True
+        return tags
