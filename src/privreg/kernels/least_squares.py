@@ -43,7 +43,7 @@ def solve_groups(rows: Float64, target: Float64, bounds: Int64, models: Float64,
                     size = max(size, abs(a[j, i]))
             else:
                 a[j, :n] = 1.0
-            units[g, j] = min(top / size, LARGEST) if size > 0 else top
+            units[g, j] = min(top / size if size > 0 else top, LARGEST)
             scale = _unit(a[j], n, size)
             models[g, j] = 1 / scale if scale > 0 else 0.0  # kept here until the end: column length, or 0
         for i in range(n):
