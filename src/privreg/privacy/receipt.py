@@ -1,6 +1,8 @@
 """What a fit spent: the steps, and the total recomputed from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from privreg.privacy import accountant
@@ -43,10 +45,14 @@ class Receipt:
 
     def __str__(self) -> str:
         rows = [("step", "mechanism", "noise", "cost")]
-        for step in self.steps:
+        for alike in _runs(self.steps):
+            step, name = alike[0], alike[0].name
             noise = "" if isinstance(step, BlackBox) else f"scale {step.scale / step.grid:.6g}"
             cost = ", ".join(f"{_SYMBOL[k]} = {v:.4g}" for k, v in step.cost().items())
-            rows.append((step.name, step.mechanism, noise, cost))
+            if len(alike) > 1:
+                name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
+                cost += " each"
+            rows.append((name, step.mechanism, noise, cost))
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(1, "  ".join("─" * w for w in widths))
@@ -62,3 +68,9 @@ class Receipt:
 
 
 _SYMBOL = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def _runs(steps: Sequence[Step]) -> list[list[Step]]:
+    """Steps in order; long runs that differ in their number only are put together."""
+    runs = [list(run) for _, run in groupby(steps, lambda s: (s.name.rstrip("0123456789"), s.parameters))]
+    return [part for run in runs for part in ([run] if len(run) > 12 else [[step] for step in run])]
