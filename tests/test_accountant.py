@@ -14,6 +14,7 @@ from scipy import stats
 from privreg.errors import BudgetError
 from privreg.privacy.accountant import (
     Budget,
+    _add_gaussians,
     _concentrated,
     _gaussian_delta,
     calibrate,
@@ -23,7 +24,7 @@ from privreg.privacy.accountant import (
     scale_for,
     total,
 )
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, round_down, round_up
+from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, round_down, round_up
 
 
 def gaussian_delta(mu, epsilon):
@@ -240,3 +241,31 @@ def test_steps_refuse_impossible_noise(scale):
         BlackBox("b", -1.0, 0.0)
     with pytest.raises(ValueError, match="delta"):
         BlackBox("b", 1.0, 1.0)
+
+
+def test_propose_test_release_is_added_like_a_black_box():
+    step = ProposeTestRelease("draw", scale=4.0, rate=0.25, steps=2, rounding=0.125, delta=1e-6)
+    assert step.epsilon == Fraction(7, 8)
+    assert cost([step], 0.9e-6) == inf
+    assert cost([step], 1e-6) == 0.875
+    assert cost([step, Laplace("count", 1, 8.0)], 1e-6) == 1.0
+    assert cost([step, step], 2e-6) == 1.75
+    # δ that the step leaves over serves the others: twenty picks are then cheaper in zCDP.
+    picks = [Pick("p", 1, 10.0)] * 100
+    assert cost([step, *picks], 1e-6) == 10.875
+    assert 0.875 < cost([step, *picks], 2e-6) < 10
+
+
+@pytest.mark.parametrize("field", ["scale", "rate", "rounding"])
+@pytest.mark.parametrize("value", [0.0, -1.0, inf, float("nan")])
+def test_propose_test_release_refuses_nonsense(field, value):
+    numbers = {"scale": 1.0, "rate": 1.0, "steps": 2, "rounding": 0.1, "delta": 0.1}
+    with pytest.raises(ValueError, match=field):
+        ProposeTestRelease("draw", **numbers | {field: value})
+
+
+def test_many_equal_gaussians_cost_what_they_cost_one_by_one():
+    steps = [Gaussian(f"round {i}", 4, 100.0, 3) for i in range(50)] + [Gaussian("other", 9, 700.0, 2)]
+    rho, rounding = _add_gaussians(steps)
+    assert rho == sum((s.rho for s in steps), Fraction())
+    assert rounding == sum((s.rounding for s in steps), Fraction())

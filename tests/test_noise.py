@@ -46,6 +46,31 @@ def test_pick_from_scores_of_realistic_size(noise):
     assert_law(counts, softmax(scores, 1.7 * 2**20))
 
 
+def test_pick_from_logarithms_on_a_fine_grid(noise):
+    """Scores near 2^56 on the grid of 2^36: what the Tukey mechanism hands over."""
+    scores = -(2**56) + np.array([0, 2**36, 2**35, -(2**60)], np.int64)
+    counts = np.bincount([noise.pick(scores, 2.0**36) for _ in range(6_000)], minlength=4)
+    assert_law(counts, softmax(scores - scores.max(), 2.0**36))
+
+
+@pytest.mark.parametrize("low", [0, -7, 2**2000], ids=["0", "-7", "huge"])
+@pytest.mark.parametrize("size", [2, 5, 8, 13])
+def test_uniform_law(noise, low, size):
+    counts = np.bincount([noise.uniform(low, low + size) - low for _ in range(2_000)], minlength=size)
+    assert_law(counts, np.full(size, 1 / size))
+
+
+def test_uniform_over_one_value(noise):
+    assert noise.uniform(5, 6) == 5
+
+
+def test_uniform_over_a_huge_range(noise):
+    """Every part of a range of thousands of bits is reached: leading, middle and last three bits are uniform."""
+    draws = [noise.uniform(0, 2**3000) for _ in range(2_000)]
+    for shift in (2997, 1500, 0):
+        assert_law(np.bincount([(x >> shift) & 7 for x in draws], minlength=8), np.full(8, 1 / 8))
+
+
 @pytest.mark.parametrize("scale", [0.8, 3.7])
 def test_laplace_law(noise, scale):
     draws = np.array([noise.laplace(100, scale) for _ in range(6_000)]) - 100

@@ -53,6 +53,16 @@ def noise_for(random_state: Any) -> Noise:
     return SeededNoise(np.random.default_rng(seed))
 
 
+def split_state(random_state: Any) -> tuple[Any, Any]:
+    """Random states for two successive parts of one fit: two Nones for None, else two independent streams."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state, random_state
+    from sklearn.utils import check_random_state
+
+    first, second = check_random_state(random_state).randint(0, 2**31, size=2).tolist()
+    return first, second
+
+
 class OpenDPNoise:
     """Discrete samplers of OpenDP, exact in rational arithmetic and fed by the operating system's randomness."""
 

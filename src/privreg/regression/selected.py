@@ -5,11 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from privreg.kernels.ranks import Float64
 from privreg.privacy.accountant import Budget
+from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
 from privreg.regression.base import describe
@@ -76,7 +77,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
         budget = Budget(self.epsilon, self.delta)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        seeds = self._seeds()
+        seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
         # Wrong parameters of the second part must show before the first has spent.
         self._regressor(budget, None)._check_parameters(budget)
@@ -116,13 +117,6 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
         notes = ["Features in the order chosen: " + ", ".join(map(str, self.selected_features_)) + "."]
         notes += self.regressor_._notes()
         return describe(notes, list(chosen), self.regressor_.coef_, self.intercept_, self.receipt_)
-
-    def _seeds(self) -> list[Any]:
-        if self.random_state is None:
-            return [None, None]
-        if isinstance(self.random_state, np.random.Generator):
-            return [self.random_state, self.random_state]
-        return check_random_state(self.random_state).randint(0, 2**31, size=2).tolist()
 
     def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
         options = {"categories": self.categories, "n_jobs": self.n_jobs, "random_state": seed}
