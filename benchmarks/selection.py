@@ -6,17 +6,9 @@
 - details: one pair of columns by kind, and memory.
 """
 
-import json
-import os
-import platform
-import subprocess
-import sys
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,21 +16,11 @@ import scipy.stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
+from measure import ROUNDS, memory, timed, write
 from privreg import DPKendall, NotPrivateWarning, SubLasso
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import rank_column
 from privreg.selection.dp_kendall import GRID, ranges
-
-ROUNDS = 5  # our own runs are repeated and their median taken; the slow peers run once
-
-
-def timed(task: Callable[[], Any], rounds: int = 1) -> tuple[float, Any]:
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        result = task()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds)), result
 
 
 def scipy_selection(X: Any, y: Any, k: int, epsilon: float, between: Callable[[], None]) -> tuple[float, list[int]]:
@@ -127,25 +109,6 @@ def one_pair() -> dict[str, float]:
     return figures
 
 
-def memory() -> dict[str, float]:
-    """Peak resident memory of a fresh process, before and after a fit on 2 threads."""
-    script = """
-import numpy as np
-from privreg import DPKendall
-rng = np.random.default_rng(0)
-DPKendall(k=3, n_jobs=2).fit(rng.normal(size=(1000, 30)), rng.normal(size=1000))
-X, y = rng.normal(size=(1_000_000, 30)), rng.normal(size=1_000_000)
-read = lambda field: next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith(field)) / 1024
-open("/proc/self/clear_refs", "w").write("5")  # forget the peak of compiling
-before = read("VmRSS")
-DPKendall(k=3, n_jobs=2).fit(X, y)
-print(X.nbytes / 2**20, read("VmHWM") - before)
-"""
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    data, extra = map(float, run.stdout.split())
-    return {"data (MB)": data, "peak above the data (MB)": extra, "peak above the data / data": extra / data}
-
-
 def sub_lasso() -> dict[str, float]:
     n, d, k = 50_000, 30, 5
     rng = np.random.default_rng(2)
@@ -189,22 +152,14 @@ def main() -> None:
     }
     details = {
         "one pair of columns, n = 500,000, 1 thread": one_pair(),
-        "memory of DPKendall, n = 1,000,000, d = 30, 2 threads": memory(),
+        "memory of DPKendall, n = 1,000,000, d = 30, 2 threads": memory(
+            "from privreg import DPKendall",
+            "DPKendall(k=3, n_jobs=2).fit(rng.normal(size=(1000, 30)), rng.normal(size=1000))",
+            "X, y = rng.normal(size=(1_000_000, 30)), rng.normal(size=1_000_000)",
+            "DPKendall(k=3, n_jobs=2).fit(X, y)",
+        ),
     }
-    packages = ("numpy", "scipy", "scikit-learn", "numba")
-    machine = {
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
-    for title, figures in (results | details).items():
-        print(title)
-        for name, value in figures.items():
-            print(f"  {name:45s} {value:8.2f}")
-    out = Path(__file__).with_suffix(".json")
-    out.write_text(
-        json.dumps({"machine": machine, "results": results, "details": details}, indent=1, ensure_ascii=False) + "\n"
-    )
+    write(__file__, results, details)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_a_record_moves_sums_by_its_own_product_only(table, data):
     clip_y = data.draw(clips)
     more = np.insert(table, place, record, axis=0)
     (columns, target), (other, longer) = rows_of(table), rows_of(more)
-    change = (gram(other, 1) - gram(columns, 1)).astype(object)
+    change = (gram(other) - gram(columns)).astype(object)
     assert (change[np.triu_indices(width)] ** 2).sum() <= NORM**4
     own = other[:, place].astype(object)
     assert (change == np.outer(own, own)).all()
@@ -74,7 +74,7 @@ def test_a_record_moves_sums_by_its_own_product_only(table, data):
 @given(tables, st.data())
 def test_a_record_moves_the_smallest_eigenvalue_by_at_most_its_claim(table, data):
     record = data.draw(hnp.arrays(float, table.shape[1], elements=number))
-    before, after = (_smallest_eigenvalue(gram(rows_of(t)[0], 1))[0] for t in (table, np.vstack([table, record])))
+    before, after = (_smallest_eigenvalue(gram(rows_of(t)[0]))[0] for t in (table, np.vstack([table, record])))
     assert abs(int(after) - int(before)) <= EIGEN_SENSITIVITY
 
 
@@ -94,7 +94,7 @@ def test_the_eigenvalue_moves_by_nearly_its_claim():
     """A huge record and one of zeros are two orthogonal rows of full norm: λ_min goes from 0 to NORM²."""
     table = np.zeros((2, 2))
     table[0, 0] = 1e9
-    before, after = (_smallest_eigenvalue(gram(rows_of(t)[0], 1))[0] for t in (table[:1], table))
+    before, after = (_smallest_eigenvalue(gram(rows_of(t)[0]))[0] for t in (table[:1], table))
     assert int(after) - int(before) > 0.99 * EIGEN_SENSITIVITY
 
 
@@ -114,7 +114,7 @@ def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):
     table = rng.normal(size=(3000, 7)) * 10.0 ** rng.integers(-3, 4, 7)
     columns, target = rows_of(table)
     theta = rng.normal(size=7) / NORM
-    products, sums = gram(columns, 1), residual_sums(columns, target, theta, 1.0, 1)
+    products, sums = gram(columns), residual_sums(columns, target, theta, 1.0, 1)
     assert (products == columns.astype(np.int64) @ columns.T.astype(np.int64)).all()
     residual = np.clip(target - columns.T @ theta, -1, 1)
     np.testing.assert_allclose(sums, columns.astype(float) @ residual * NORM, rtol=1e-3, atol=NORM * 3000)
@@ -122,7 +122,7 @@ def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):
     moved, later = rows_of(table[shuffled])
     for chunk in (1, 100, 999, 2**16):
         monkeypatch.setattr(boosting, "_CHUNK", chunk)
-        assert (gram(moved, 3) == products).all()
+        assert (gram(moved) == products).all()
         assert (residual_sums(moved, later, theta, 1.0, 3) == sums).all()
 
 

@@ -198,9 +198,9 @@ def test_receipt_with_many_rounds_is_short_to_read():
     assert len(receipt.to_dict()["steps"]) == 102
 
 
-def test_a_known_number_of_models_saves_the_count():
+def test_a_known_number_of_records_saves_the_count():
     X, y = table()
-    model = small(TukeyRegression, n_models=700).fit(X, y)
+    model = small(TukeyRegression, n_records=5600, group_size=8).fit(X, y)
     assert model.n_models_ == 700
     assert [s.mechanism for s in model.receipt_.steps] == ["propose-test-release"]
     assert model.receipt_.epsilon > 0.99 * 3.0
@@ -274,8 +274,8 @@ def test_wrong_parameters_are_named(regressor, options, word):
         (TukeyRegression(calibration="loose"), "calibration"),
         (TukeyRegression(group_size=0.5), "group_size"),
         (TukeyRegression(group_size="big"), "group_size"),
-        (TukeyRegression(n_models=0), "n_models"),
-        (TukeyRegression(n_models=2.5), "n_models"),
+        (TukeyRegression(n_records=True), "n_records"),
+        (TukeyRegression(n_records=2.5), "n_records"),
         (TukeyRegression(count_share=1.0), "count_share"),
         (BoostedAdaSSP(rounds=0), "rounds"),
         (BoostedAdaSSP(rounds=1.5), "rounds"),

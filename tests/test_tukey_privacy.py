@@ -83,15 +83,15 @@ def test_blocks_of_n_over_m_records_are_caught(monkeypatch, rng):
     m, d = 100, 2
     X, y = rng.normal(size=(5 * m, d)), rng.normal(size=5 * m)
     groups = rng.integers(0, 10**9, size=5000)
-    fewer = run(monkeypatch, X[:-1], y[:-1], groups, calibration="paper", n_models=m)[1][0][0]
-    more = run(monkeypatch, X, y, groups, calibration="paper", n_models=m)[1][0][0]
+    fewer = run(monkeypatch, X[:-1], y[:-1], groups, calibration="paper", n_records=3 * m)[1][0][0]
+    more = run(monkeypatch, X, y, groups, calibration="paper", n_records=3 * m)[1][0][0]
     assert changed(fewer, more) > m / 2
 
 
 def test_paper_groups_are_blocks_of_a_shuffle(monkeypatch, rng):
     X, y = rng.normal(size=(500, 2)), rng.normal(size=500)
     groups = rng.permutation(5000)
-    models = run(monkeypatch, X, y, groups, calibration="paper", n_models=100)[1][0][0]
+    models = run(monkeypatch, X, y, groups, calibration="paper", n_records=300)[1][0][0]
     order = np.argsort(groups[:500] % 2**62)
     for g in range(0, 100, 7):
         mine = order[5 * g : 5 * g + 5]
@@ -128,10 +128,12 @@ def test_group_size_follows_the_number_of_records(monkeypatch, rng):
 def test_models_do_not_depend_on_chunks_or_threads(monkeypatch, rng):
     X, y = rng.normal(size=(2000, 4)), rng.normal(size=2000)
     groups = rng.integers(0, 10**9, 10**5)
-    expected = run(monkeypatch, X, y, groups, n_models=300, n_jobs=1)[1][0][0]
+    expected = run(monkeypatch, X, y, groups, n_records=300 * 5, group_size=5, n_jobs=1)[1][0][0]
     for chunk in (1, 7, 60, 5999, 10**9):
         monkeypatch.setattr("privreg.groups._CHUNK", chunk)
-        np.testing.assert_array_equal(run(monkeypatch, X, y, groups, n_models=300, n_jobs=3)[1][0][0], expected)
+        np.testing.assert_array_equal(
+            run(monkeypatch, X, y, groups, n_records=300 * 5, group_size=5, n_jobs=3)[1][0][0], expected
+        )
 
 
 def test_too_few_models_for_the_test_are_not_even_fitted(monkeypatch, rng):

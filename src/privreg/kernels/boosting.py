@@ -21,7 +21,7 @@ Int64 = NDArray[np.int64]
 NORM = 2**15 - 1  # largest norm of a rounded row, and largest rounded residual
 
 _BLOCK = 1024  # rows looked at together: their residuals stay in the cache
-_CHUNK = 2**16  # rows handed to a thread at a time; sums of 2^16 products of 2^30 are exact in float64 too
+_CHUNK = 2**16  # rows handed over at a time; sums of 2^16 products below 2^30 are exact in float64 too
 
 
 def grid_for(width: int) -> float:
@@ -77,18 +77,14 @@ def read_rows(records: Records, clip: float, n_jobs: int | None) -> Int16:
     return result
 
 
-def gram(columns: Int16, n_jobs: int | None) -> Int64:
-    """Σ a·aᵀ over the records, exactly."""
+def gram(columns: Int16) -> Int64:
+    """Σ a·aᵀ over the records, exactly. BLAS uses the cores it is given."""
     width, n = columns.shape
-    totals = [np.zeros((width, width), np.int64)]
-
-    def work(chunks: Iterator[int]) -> None:
-        for c in chunks:
-            block = columns[:, c * _CHUNK : (c + 1) * _CHUNK].astype(np.float64)
-            totals.append((block @ block.T).astype(np.int64))  # integers below 2^46: BLAS is exact
-
-    share_out(work, -(-n // _CHUNK), n_jobs)
-    return np.sum(totals, axis=0)
+    total = np.zeros((width, width), np.int64)
+    for first in range(0, n, _CHUNK):
+        block = columns[:, first : first + _CHUNK].astype(np.float64)
+        total += (block @ block.T).astype(np.int64)  # integers below 2^46: exact in any order
+    return total
 
 
 def residual_sums(columns: Int16, target: Float64, theta: Float64, clip: float, n_jobs: int | None) -> Int64:

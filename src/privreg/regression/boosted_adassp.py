@@ -108,7 +108,7 @@ class BoostedAdaSSP(PrivateRegressor):
         clip_x, clip_y, width = float(self.clip_x), float(self.clip_y), len(records) + 1
         columns = read_rows(records, clip_x, self.n_jobs)
         grid = grid_for(width)  # steps for one clip_x
-        exact = gram(columns, self.n_jobs)
+        exact = gram(columns)
         noisy = _release_symmetric(account, products, exact) / grid**2
         lowest = account.gaussian(eigenvalue, _smallest_eigenvalue(exact))[0] * EIGEN_UNIT / grid**2
         inverse = self._invert(noisy, products.scale / grid**2, lowest, eigenvalue.scale * EIGEN_UNIT / grid**2)

@@ -28,7 +28,8 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
 
     The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
     all of delta. What the selection did not spend, because there are no more than k columns, goes to the regression.
-    SubLasso's number of models ⌊ñ/(k + 1)⌋ serves the Tukey mechanism too.
+    SubLasso's count of the records serves the Tukey mechanism too: m = ⌊ñ/(k + 1)⌋ models for both, unless the strict
+    calibration takes larger groups.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
             parts.append(selector)
             selector.fit(X, y)
             rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
-            models = getattr(selector, "n_models_", None)
-            regressor = self._regressor(Budget(round_down(rest), budget.delta), models, seeds[1])
+            counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
+            regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seeds[1])
             parts.append(regressor)
             regressor.fit(selector.transform(X), y)
         finally:
@@ -127,7 +128,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
             return SubLasso(self.k, round_down(2 * share), group_size=self.k + 1, **options)
         raise ValueError(f'selection must be "kendall" or "sublasso", got {self.selection!r}')
 
-    def _regressor(self, rest: Budget, models: int | None, seed: Any = None) -> TukeyRegression | BoostedAdaSSP:
+    def _regressor(self, rest: Budget, counted: int | None, seed: Any = None) -> TukeyRegression | BoostedAdaSSP:
         options = {"n_jobs": self.n_jobs, "random_state": seed}
         if self.regression == "adassp":
             return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge, **options)
@@ -137,7 +138,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
                 rest.epsilon,
                 rest.delta,
                 calibration=self.calibration,
-                n_models=models,
+                n_records=counted,
                 count_share=share,
                 **options,
             )

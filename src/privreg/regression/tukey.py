@@ -47,7 +47,7 @@ class TukeyRegression(PrivateRegressor):
         less, and its receipt says so.
     group_size : records in a group on average; "auto" takes the largest of 4, 3, 2.5, 2, 1.5, 1.25 for each coefficient
         that leaves enough models ("strict"), or one for each ("paper").
-    n_models : m, if it is known from an earlier private count, which is then not repeated.
+    n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
     count_share : part of epsilon spent on the number of records.
     categories : declared levels of text or code columns of a data frame, by column name.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
@@ -71,7 +71,7 @@ class TukeyRegression(PrivateRegressor):
         *,
         calibration: str = "strict",
         group_size: float | str = "auto",
-        n_models: int | None = None,
+        n_records: int | None = None,
         count_share: float = 0.05,
         categories: Categories | None = None,
         n_jobs: int | None = -1,
@@ -81,7 +81,7 @@ class TukeyRegression(PrivateRegressor):
         self.delta = delta
         self.calibration = calibration
         self.group_size = group_size
-        self.n_models = n_models
+        self.n_records = n_records
         self.count_share = count_share
         self.categories = categories
         self.n_jobs = n_jobs
@@ -96,18 +96,18 @@ class TukeyRegression(PrivateRegressor):
             raise ValueError("delta must be positive: the Tukey mechanism tests before it draws, which can fail")
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
-        size, m = self.group_size, self.n_models
+        size, n = self.group_size, self.n_records
         if size != "auto" and not (isinstance(size, Real) and 1 <= size < np.inf):
             raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
-        if m is not None and not (isinstance(m, Integral) and not isinstance(m, bool) and m >= 1):
-            raise ValueError(f"n_models must be None or a whole number of at least 1, got {m!r}")
+        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool)):
+            raise ValueError(f"n_records must be None or a whole number, got {n!r}")
         if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
             raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         left = Fraction(budget.epsilon)
         plan: list[Step] = []
-        if self.n_models is None:
+        if self.n_records is None:
             count = Laplace("count the records", 1, scale_for(1, left * Fraction(self.count_share)))
             left -= count.pure
             plan.append(count)
@@ -116,11 +116,10 @@ class TukeyRegression(PrivateRegressor):
 
     def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
         calibration, draw = CALIBRATIONS[self.calibration], cast(ProposeTestRelease, plan[-1])
-        if self.n_models is None:
+        n = self.n_records
+        if n is None:
             n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
-            self.n_models_ = self._number_of_models(n, len(records) + 1, draw)
-        else:
-            self.n_models_ = int(self.n_models)
+        self.n_models_ = self._number_of_models(int(n), len(records) + 1, draw)
         model = None
         if can_pass(self.n_models_, draw, calibration):
             model = draw_deep(account, draw, self._models(account, records), calibration)
