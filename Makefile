@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench theory readme clean
+.PHONY: demo test lint bench accuracy theory readme clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -15,9 +15,16 @@ lint: .venv/.stamp-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Ratios to peers measured in one run; writes benchmarks/selection.json.
+# Ratios to peers measured in one run; writes benchmarks/selection.json and benchmarks/regression.json.
 bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/regression.py
+
+# The paper's methods beside its published medians, and the study behind the strict Tukey settings:
+# make accuracy DATA=folder of <task>_<name>.parquet files [PUBLISHED=the paper's table as CSV]
+accuracy: .venv/.stamp-test
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_methods.py $(DATA) $(PUBLISHED)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
 
 # The README's tables and picture, from the files that the other targets wrote.
 readme: .venv/.stamp-test

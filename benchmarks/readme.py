@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def speed_table() -> str:
-    results = json.loads((ROOT / "benchmarks" / "selection.json").read_text())["results"]
+    files = [ROOT / "benchmarks" / f"{name}.json" for name in ("selection", "regression")]
+    results = {k: v for file in files for k, v in json.loads(file.read_text())["results"].items()}
     lines = ["| measured in one run on 2 cores | 1 thread | 2 threads |", "|---|---|---|"]
     for title, figures in results.items():
         one, two = (
@@ -20,6 +21,19 @@ def speed_table() -> str:
         )
         peer = next(k for k in figures if k.startswith("times faster")).removeprefix("times faster than ").split(",")[0]
         lines.append(f"| {title}, against {peer} | {one:.0f}× | {two:.0f}× |")
+    return "\n".join(lines)
+
+
+def paper_table() -> str:
+    summary = json.loads((ROOT / "benchmarks" / "paper_methods.json").read_text())["summary"]
+    ours, published = summary["R² > 0, ours"], summary["R² > 0, published"]
+    lines = [
+        "| R² > 0 on how many of 17 | as published | privreg | privreg, one record protected |",
+        "|---|---|---|---|",
+    ]
+    for method in published:
+        strict = ours.get(f"{method}, strict", ours[method] if method != "NonDP" else "not private")
+        lines.append(f"| {method} | {published[method]} | {ours[method]} | {strict} |")
     return "\n".join(lines)
 
 
@@ -35,7 +49,7 @@ def theorem_table() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"speed": speed_table, "theorem": theorem_table}
+TABLES = {"paper": paper_table, "speed": speed_table, "theorem": theorem_table}
 
 
 def render(text: str) -> str:
