@@ -94,7 +94,8 @@ def distance_to_unsafety(
 def should_pass(points: int, dimension: int, step: ProposeTestRelease, calibration: Calibration) -> bool:
     """Whether so many points, were they drawn from a heavy-tailed law, would pass the test nearly always. Public."""
     quantiles = np.tan(np.pi * ((np.arange(points) + 0.5) / points - 0.5))  # Cauchy's
-    volumes = log_volumes(np.tile(quantiles, (dimension, 1)))
+    width = log_volumes(quantiles[None])
+    volumes = np.where(width == NOTHING, NOTHING, dimension * width)
     return distance_to_unsafety(volumes, points, dimension, step, calibration) >= step.threshold + 3 * step.scale
 
 
