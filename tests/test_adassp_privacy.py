@@ -98,6 +98,10 @@ def test_the_eigenvalue_moves_by_nearly_its_claim():
     assert int(after) - int(before) > 0.99 * EIGEN_SENSITIVITY
 
 
+def test_the_eigenvalue_is_charged_for_its_rounding():
+    assert EIGEN_SENSITIVITY * EIGEN_UNIT >= NORM**2 + EIGEN_ERROR + EIGEN_UNIT
+
+
 def test_floating_point_eigenvalues_are_within_the_allowance(rng):
     """Against 60 digits, for matrices as large as 2^30 records of full norm could make them."""
     for d in (2, 5, 12):
@@ -108,6 +112,20 @@ def test_floating_point_eigenvalues_are_within_the_allowance(rng):
             exact = min(mpmath.eigsy(mpmath.matrix(matrix.tolist()), eigvals_only=True))
         computed = int(_smallest_eigenvalue(matrix.astype(np.int64))[0]) * EIGEN_UNIT
         assert abs(computed - exact) <= EIGEN_ERROR / 2 + EIGEN_UNIT
+
+
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 4999])
+def test_a_record_moves_long_sums_by_its_own_product_only(rng, n):
+    """Beyond a block of the vectorised loop, wherever the record is put in."""
+    table = rng.normal(size=(n, 6)) * 10.0 ** rng.integers(-3, 4, 6)
+    theta = rng.normal(size=6) / NORM
+    columns, target = rows_of(table)
+    for place in (0, 1, n // 2, 1023, n):
+        more, longer = rows_of(np.insert(table, place, rng.normal(size=6) * 10, axis=0))
+        change = residual_sums(more, longer, theta, 1.0, 1) - residual_sums(columns, target, theta, 1.0, 1)
+        alone = residual_sums(more[:, place : place + 1].copy(), longer[place : place + 1], theta, 1.0, 1)
+        assert (change == alone).all()
+        assert (change.astype(object) ** 2).sum() <= NORM**4
 
 
 def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):

@@ -5,10 +5,12 @@ must reject the mistakes of published code: a draw charged η instead of 2η, te
 depth from one shell with a point from the next.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp, log
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -136,6 +138,57 @@ def test_weights_at_cost_eta_are_rejected():
     p, q = cells.law(points, eta, t), cells.law(other, eta, t)
     assert excess(p, q, 2 * eta) <= bound < 1e-3
     assert excess(p, q, eta) > 20 * bound
+
+
+def paper_bound(cells, points, eta, t, h=0):
+    """e^(η(t+h+1))·V(t−h−1)/w(t+h−1)·8e^η: what the published lemma and code require to be at most δ."""
+    depth = depth_at(points, cells.centres)
+    inner = (np.exp(eta * (depth - t - h + 1)) * cells.volumes)[depth >= t + h - 1].sum()
+    return exp(2 * eta) * cells.volume(points, t - h - 1) / inner * 8 * exp(eta)
+
+
+def test_the_published_inequality_is_the_one_used(rng):
+    """The paper calibration's distance is h exactly where the lemma's inequality, from its definition, changes."""
+    checked = 0
+    while checked < 100:
+        points, _ = neighbours(rng, int(rng.integers(1, 3)))
+        m, d = points.shape
+        t, eta, volumes = PAPER.t(m), float(rng.choice([0.5, 1.5, 3.0])), log_volumes(np.sort(points.T, axis=1))
+        for h in range(t - 1):
+            if volumes[t + h - 1] < -(2**61):
+                continue
+            bound = paper_bound(Cells(points), points, eta, t, h)
+            if bound < 0.9:
+                checked += 1
+                loose, tight = (
+                    distance_to_unsafety(volumes, m, d, step_with(eta, bound * f, calibration=PAPER), PAPER)
+                    for f in (1 + 1e-4, 1 - 1e-4)
+                )
+                assert loose >= h > tight
+
+
+@pytest.mark.parametrize("m", [400, 20_000])
+def test_computed_safety_implies_true_safety(rng, m):
+    """At a δ just below the true bound the computed verdict must be unsafe: the margin covers every rounding."""
+    points = rng.standard_t(3, size=(m, 3))
+    columns, t, step = np.sort(points.T, axis=1), STRICT.t(m), step_with(0.01)
+    volume = [mpmath.mpf(0)] * (m // 2 + 2)
+    for p in range(max(t - 2, 1), m // 2 + 1):
+        volume[p] = mpmath.fprod(mpmath.mpf(c[m - p]) - mpmath.mpf(c[p - 1]) for c in columns)
+    eta, weight, total = mpmath.mpf(step.rate), mpmath.mpf(0), mpmath.mpf(1)
+    for p in range(t + 1, m // 2 + 1):
+        weight += total * (volume[p] - volume[p + 1])
+        total *= mpmath.exp(eta)
+    bound = mpmath.exp(eta) * volume[t - 2] / weight
+    volumes = log_volumes(columns)
+
+    def distance(factor):
+        exact = replace(step, delta=float(bound * factor))
+        return distance_to_unsafety(volumes, m, 3, exact, STRICT)
+
+    assert bound < 0.9
+    assert distance(1 - 1e-9) == -1
+    assert distance(1 + 1e-7 * m + 1e-5) >= 0, "the margin is much larger than the proof needs"
 
 
 def spread(points, other, delta, eta, calibration):

@@ -58,7 +58,14 @@ def test_the_budget_is_split_as_in_the_paper(name):
     else:
         rest = 1 - 0.05 - (0.05 if "-" in name else 0)
         assert spent(receipt, "propose-test-release") == pytest.approx(rest * EPSILON, rel=1e-5)
-        assert receipt.unit == "one model (not one record)"
+        assert receipt.unit.startswith("one model in the draw and one record in other steps")
+
+
+def test_unknown_options_are_refused():
+    for name in METHODS:
+        make_method(name, n_jobs=1, random_state=0)
+        with pytest.raises(TypeError):
+            make_method(name, nonsense=3)
 
 
 def test_options_are_passed_on():

@@ -180,8 +180,8 @@ def test_receipt_of_tukey_names_its_unit():
     paper = small(TukeyRegression, calibration="paper").fit(X, y).receipt_
     assert strict.unit == "one record"
     assert "for adding or removing one record" in str(strict)
-    assert paper.unit == "one model (not one record)"
-    assert "for adding or removing one model (not one record)" in str(paper)
+    assert "for adding or removing one model in the draw" in str(paper)
+    assert "no guarantee for one record" in str(paper)
     assert [s.mechanism for s in strict.steps] == ["laplace", "propose-test-release"]
     assert [s.steps for s in (strict.steps[1], paper.steps[1])] == [2, 1]
     count = strict.steps[0]
@@ -274,6 +274,8 @@ def test_wrong_parameters_are_named(regressor, options, word):
         (TukeyRegression(calibration="loose"), "calibration"),
         (TukeyRegression(group_size=0.5), "group_size"),
         (TukeyRegression(group_size="big"), "group_size"),
+        (TukeyRegression(group_size=True), "group_size"),
+        (TukeyRegression(n_records=10**11), "n_records"),
         (TukeyRegression(n_records=True), "n_records"),
         (TukeyRegression(n_records=2.5), "n_records"),
         (TukeyRegression(count_share=1.0), "count_share"),
@@ -281,7 +283,9 @@ def test_wrong_parameters_are_named(regressor, options, word):
         (BoostedAdaSSP(rounds=1.5), "rounds"),
         (BoostedAdaSSP(clip_x=0.0), "clip_x"),
         (BoostedAdaSSP(clip_y=math.inf), "clip_y"),
+        (BoostedAdaSSP(clip_x=True), "clip_x"),
         (BoostedAdaSSP(ridge="none"), "ridge"),
+        (BoostedAdaSSP(delta=1e-300), "delta"),
         (SelectThenRegress(selection="best"), "selection"),
         (SelectThenRegress(regression="best"), "regression"),
         (SelectThenRegress(k=0), "k must"),
@@ -378,6 +382,37 @@ def test_selection_that_was_paid_stays_on_the_receipt_when_the_regression_dies(m
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert [s.mechanism for s in model.receipt_.steps] == ["exponential"] * 2
+    for method in (model.summary, lambda: model.predict(X)):
+        with pytest.raises(NotFittedError):
+            method()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SelectThenRegress(k=2, epsilon=1e-9),
+        SelectThenRegress(k=2, regression="adassp", delta=1e-250),
+        SelectThenRegress(k=2**15, epsilon=1.0),
+    ],
+)
+def test_a_regression_that_cannot_be_planned_is_refused_before_the_selection_spends(model):
+    X, y = table(50)
+    with pytest.raises(ValueError, match=r"epsilon|delta|columns"):
+        model.fit(X, y)
+    assert not hasattr(model, "receipt_")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SelectThenRegress(k=1, epsilon=np.float32(50)),
+        TukeyRegression(epsilon=np.float32(50), delta=np.float32(1e-5), count_share=np.float32(0.1)),
+        BoostedAdaSSP(epsilon=np.float64(1), delta=np.float32(1e-5), rounds=np.int64(3), clip_x=np.float32(2)),
+    ],
+)
+def test_numpy_numbers_as_parameters(model):
+    X, y = table()
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
 
 
 class TestNonDP:
@@ -413,6 +448,17 @@ class TestNonDP:
             plain.append(LinearRegression().fit(X[train], y[train]).score(X[test], y[test]))
         np.testing.assert_allclose(scores, full, atol=1e-6)
         assert np.median(scores) > np.median(plain) + 0.05
+
+    @pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.0, 1e300])
+    @pytest.mark.parametrize("n", [1000, 3000])
+    def test_a_constant_column_gets_no_coefficient(self, constant, n):
+        """Even if its mean is not exactly the constant in floating point, and the target is far from 0."""
+        rng = np.random.default_rng(4)
+        X = np.column_stack([rng.normal(size=n), np.full(n, constant)])
+        y = 2 * X[:, 0] + 1000 + rng.normal(size=n)
+        model = NonDP().fit(X, y)
+        assert model.coef_[1] == 0
+        assert model.predict([[0.0, constant + 1]])[0] == pytest.approx(1000, abs=1)
 
     def test_dependent_columns_and_chunks(self, monkeypatch):
         rng = np.random.default_rng(3)

@@ -103,11 +103,13 @@ def test_paper_groups_are_blocks_of_a_shuffle(monkeypatch, rng):
 def test_number_of_models_follows_the_private_count_only(monkeypatch, rng, options, size):
     X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
     # At 5 % of ε = 2 the count is lowered by ⌈10·ln 5000⌉ = 86.
-    calls, _ = run(monkeypatch, X, y, rng.integers(0, 10**9, 10**5), count_noise=86 + 10_000 - 300, **options)
+    groups = rng.integers(0, 10**9, 10**5)
+    calls, models = run(monkeypatch, X, y, groups, count_noise=86 + 10_000 - 300, **options)
     sizes = [size] if size else [4 * s for s in GROUP_SIZES]
     groups = [c[2] for c in calls if c[0] == "groups"]
-    if options.get("calibration") == "paper":
+    if options.get("calibration") == "paper":  # a shuffle of the records, then jitter for each coefficient
         assert groups == [2**62, 2**20]
+        assert models[0][0].shape == (10_000 // size, 4)
     else:
         assert groups[0] in [int(10_000 / s) for s in sizes]
 

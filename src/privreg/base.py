@@ -16,39 +16,15 @@ from privreg.privacy.steps import Step
 from privreg.tables import Categories, Records, Table, read_table, read_target
 
 
-class PrivateEstimator(BaseEstimator):
-    """A scikit-learn estimator that sees its data through an `Account` only, and keeps the receipt in `receipt_`.
+class TableEstimator(BaseEstimator):
+    """A scikit-learn estimator that remembers the feature columns it was fitted on.
 
     Columns are counted after categories have been spread into one column per level.
     """
 
-    epsilon: float
-    delta: float
     categories: Categories | None
-    n_jobs: int | None
-    random_state: Any
 
-    receipt_: Receipt
     _names: list[str]
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from X and y. Spends the budget."""
-        budget = Budget(self.epsilon, self.delta)
-        self._check_parameters(budget)
-        effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_names"]:
-            delattr(self, name)
-        table = read_table(X, self.categories)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        records = Records(table, read_target(y))
-        plan = self._plan(budget, len(table))
-        account = Account(plan, budget, noise_for(self.random_state))
-        try:
-            self._learn(account, plan, records)
-        finally:
-            self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
-        self._names = table.names
-        return self
 
     def _table(self, X: Any) -> Table:
         """A new table, with the columns of the one this was fitted on."""
@@ -72,6 +48,36 @@ class PrivateEstimator(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
+
+
+class PrivateEstimator(TableEstimator):
+    """An estimator that sees its data through an `Account` only, and keeps the receipt in `receipt_`."""
+
+    epsilon: float
+    delta: float
+    n_jobs: int | None
+    random_state: Any
+
+    receipt_: Receipt
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from X and y. Spends the budget."""
+        budget = Budget(self.epsilon, self.delta)
+        self._check_parameters(budget)
+        effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_names"]:
+            delattr(self, name)
+        table = read_table(X, self.categories)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        records = Records(table, read_target(y))
+        plan = self._plan(budget, len(table))
+        account = Account(plan, budget, noise_for(self.random_state))
+        try:
+            self._learn(account, plan, records)
+        finally:
+            self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
+        self._names = table.names
+        return self
 
     @property
     def _unit(self) -> str:

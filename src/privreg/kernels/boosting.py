@@ -57,7 +57,7 @@ def round_rows(rows: Float64, clip: float, grid: float, out: Int16) -> None:
             whole = np.int64(np.rint(value * factors[i] / clip * grid))
             squares += whole * whole
             out[j, i] = whole
-        if squares > NORM * NORM:  # cannot happen; if it did, the record would count for nothing
+        if squares > NORM * NORM:  # a factor near 1e-308 has few digits: such a record counts for nothing
             out[:, i] = 0
 
 

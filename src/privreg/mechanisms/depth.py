@@ -17,6 +17,7 @@ from privreg.privacy.account import Account
 from privreg.privacy.accountant import scale_for
 from privreg.privacy.steps import ProposeTestRelease
 
+MOST_DIMENSIONS = 2**14  # more could overflow the logarithm of a volume
 LATTICE = 2**1074  # every float64 is a whole multiple of 1/LATTICE
 
 
@@ -45,10 +46,10 @@ class Calibration:
 
 # One record replaces one model. Depth and share were chosen by measurement: benchmarks/tukey_groups.py.
 STRICT = Calibration("strict", "one record", Fraction(3, 20), Fraction(3, 10), steps=2, outer=2, inner=1, lead=1)
-# The published method: its Lemma with δ/(8e^η) for δ, and a draw that costs η. It protects one model.
+# The published method: its Lemma with δ/(8e^η) for δ, and a draw that costs η. The draw protects one model.
 PAPER = Calibration(
     "paper",
-    "one model (not one record)",
+    "one model in the draw and one record in other steps (no guarantee for one record over all)",
     Fraction(1, 4),
     Fraction(1, 2),
     steps=1,
@@ -64,6 +65,8 @@ def plan_draw(
     name: str, epsilon: Fraction, delta: float, dimension: int, calibration: Calibration
 ) -> ProposeTestRelease:
     """The test and draw that together cost at most `epsilon`."""
+    if dimension > MOST_DIMENSIONS:
+        raise BudgetError(f"the Tukey mechanism handles at most {MOST_DIMENSIONS - 1} feature columns")
     # Each weight of the draw is known up to a factor e^(±ξ), so each probability up to e^(±2ξ), on both data sets.
     rounding = 4 * (dimension * WIDTH_ERROR + 2 / GRID)
     scale = scale_for(1, epsilon * calibration.test_share)

@@ -28,12 +28,12 @@ def make_method(
 
     Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
     record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, n_jobs,
-    random_state) go to the estimator; NonDP, which has no use for most of them, takes `categories` only.
+    random_state) go to the estimator; NonDP has no use for the last two.
     """
     if name not in METHODS:
         raise ValueError(f"name must be one of {', '.join(METHODS)}; got {name!r}")
     if name == "NonDP":
-        return NonDP(categories=options.get("categories"))
+        return NonDP(**{key: value for key, value in options.items() if key not in ("n_jobs", "random_state")})
     if name == "BAS":
         return BoostedAdaSSP(epsilon, delta, ridge=ridge, **options)
     if name == "Tukey":

@@ -9,7 +9,7 @@ import numpy as np
 from privreg.kernels.boosting import NORM, Int64, gram, grid_for, read_rows, residual_sums, shrink_factors
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import Account
-from privreg.privacy.accountant import Budget, calibrate
+from privreg.privacy.accountant import SMALLEST_DELTA, Budget, calibrate
 from privreg.privacy.steps import Gaussian, Step
 from privreg.regression.base import PrivateRegressor
 from privreg.tables import Categories, Records, Table
@@ -77,13 +77,16 @@ class BoostedAdaSSP(PrivateRegressor):
         self.random_state = random_state
 
     def _check_parameters(self, budget: Budget) -> None:
-        if budget.delta == 0:
-            raise ValueError("delta must be positive: Gaussian noise cannot give a guarantee with delta = 0")
+        if budget.delta < SMALLEST_DELTA:
+            raise ValueError(
+                f"delta must be at least {SMALLEST_DELTA:g}: Gaussian noise gives no guarantee with delta = 0, "
+                f"got {budget.delta!r}"
+            )
         if not isinstance(self.rounds, Integral) or isinstance(self.rounds, bool) or self.rounds < 1:
             raise ValueError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
         for name in ("clip_x", "clip_y"):
             clip = getattr(self, name)
-            if not (isinstance(clip, Real) and 1e-100 <= clip <= 1e100):
+            if not isinstance(clip, Real) or isinstance(clip, bool) or not 1e-100 <= float(clip) <= 1e100:
                 raise ValueError(f"{name} must be a positive number between 1e-100 and 1e100, got {clip!r}")
         if self.ridge not in ("adassp", "reference"):
             raise ValueError(f'ridge must be "adassp" or "reference", got {self.ridge!r}')

@@ -3,10 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
 
+from privreg.base import TableEstimator
 from privreg.kernels.ranks import Float64
 from privreg.regression.base import linear
 from privreg.tables import Categories, Records, read_table, read_target
@@ -15,11 +15,11 @@ _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out
 
 
-class NonDP(RegressorMixin, BaseEstimator):
+class NonDP(RegressorMixin, TableEstimator):
     """Least squares with an intercept, right on badly scaled and on dependent columns. **Not private.**
 
-    Columns are centred and divided by their standard deviation, the table is reduced to a triangle by QR chunk by
-    chunk, and the triangle is solved for the coefficients of least norm.
+    Columns are centred and scaled to unit length, the table is reduced to a triangle by QR chunk by chunk, and the
+    triangle is solved for the coefficients of least norm. A constant column gets the coefficient 0.
 
     Parameters
     ----------
@@ -37,42 +37,42 @@ class NonDP(RegressorMixin, BaseEstimator):
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = Records(table, read_target(y))
-        n, d = records.n_records, len(records)
-        step = max(_CHUNK // (d + 1), d + 1)
-        chunks = [np.arange(a, min(a + step, n)) for a in range(0, n, step)]
-
-        def rows(index: Any) -> Float64:
-            return np.column_stack([records.rows(index), records.target[index]])
-
-        # Halves and shares of the mean: columns of 1e308 do not overflow.
-        centre, scale = np.zeros(d + 1), np.zeros(d + 1)
-        for c in chunks:
-            centre += (rows(c) / n).sum(axis=0)
-        for c in chunks:
-            scale = np.maximum(scale, np.abs(rows(c) / 2 - centre / 2).max(axis=0))
-        scale[scale == 0] = 1.0
-        triangle: Float64 = np.zeros((0, d + 1))
-        for c in chunks:
-            block = (rows(c) / 2 - centre / 2) / scale
-            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
-        length = np.sqrt((triangle[:, :d] ** 2).sum(axis=0))
-        length[length == 0] = 1.0
-        unit = np.linalg.lstsq(triangle[:, :d] / length, triangle[:, d], rcond=_DEPENDENT)[0] if n else np.zeros(d)
-        self.coef_ = unit / length / scale[:d] * scale[d]
-        self.intercept_ = float(centre[d] - self.coef_ @ centre[:d])
+        with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf
+            self.coef_, self.intercept_ = _least_squares(records)
         self._names = table.names
         return self
 
     def predict(self, X: Any) -> Float64:
-        """The model's prediction for each row, NaN where a value is missing."""
-        check_is_fitted(self)
-        table = read_table(X, self.categories)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if table.names != self._names:
-            raise ValueError("X has other feature columns or declared levels than the table this was fitted on")
-        return linear(table, self.coef_, self.intercept_)
+        """The model's prediction for each row, NaN where a value that it needs is missing."""
+        return linear(self._table(X), self.coef_, self.intercept_)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+
+def _least_squares(records: Records) -> tuple[Float64, float]:
+    n, d = records.n_records, len(records)
+    if n == 0:
+        return np.zeros(d), 0.0
+    step = max(_CHUNK // (d + 1), d + 1)
+    chunks = [np.arange(a, min(a + step, n)) for a in range(0, n, step)]
+
+    def rows(index: Any) -> Float64:
+        """Half of each value, so that differences do not overflow; the target last."""
+        return np.column_stack([records.rows(index), records.target[index]]) / 2
+
+    # Relative to the first record: the mean of a constant column is then exactly that constant.
+    first = rows(np.arange(1))
+    shift, scale = np.zeros(d + 1), np.zeros(d + 1)
+    for c in chunks:
+        shift += ((rows(c) - first) / n).sum(axis=0)
+    centre = first[0] + shift
+    for c in chunks:
+        scale = np.maximum(scale, np.abs(rows(c) - centre).max(axis=0))
+    scale[scale == 0] = 1.0
+    triangle: Float64 = np.zeros((0, d + 1))
+    for c in chunks:
+        block = (rows(c) - centre) / scale
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
+    length = np.sqrt((triangle[:, :d] ** 2).sum(axis=0))
+    length[length == 0] = 1.0
+    unit = np.linalg.lstsq(triangle[:, :d] / length, triangle[:, d], rcond=_DEPENDENT)[0]
+    coef = unit / length / scale[:d] * scale[d]
+    return coef, float(2 * (centre[d] - coef @ centre[:d]))

@@ -80,8 +80,8 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
             delattr(self, name)
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
-        # Wrong parameters of the second part must show before the first has spent.
-        self._regressor(budget, None)._check_parameters(budget)
+        selector._check_parameters(budget)
+        self._check_regression(budget)
         parts = []
         try:
             parts.append(selector)
@@ -114,10 +114,18 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
     def summary(self) -> str:
         """The model, what to know about it, and what it cost, as text."""
         check_is_fitted(self)
-        chosen = self.selector_.get_feature_names_out()
+        chosen = self.selector_._labels(np.flatnonzero(self.selector_.get_support()).tolist())
         notes = ["Features in the order chosen: " + ", ".join(map(str, self.selected_features_)) + "."]
         notes += self.regressor_._notes()
-        return describe(notes, list(chosen), self.regressor_.coef_, self.intercept_, self.receipt_)
+        return describe(notes, chosen, self.regressor_.coef_, self.intercept_, self.receipt_)
+
+    def _check_regression(self, budget: Budget) -> None:
+        """What is wrong with the second part must show before the first has spent."""
+        least = Budget(round_down((1 - 2 * SHARE) * Fraction(budget.epsilon)), budget.delta)
+        regressor = self._regressor(least, None)
+        regressor._check_parameters(least)
+        if isinstance(regressor, TukeyRegression):  # its plan may not fit a tiny epsilon
+            regressor._plan(least, self.k)
 
     def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
         options = {"categories": self.categories, "n_jobs": self.n_jobs, "random_state": seed}
@@ -133,7 +141,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
         if self.regression == "adassp":
             return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge, **options)
         if self.regression == "tukey":
-            share = float(SHARE * Fraction(self.epsilon) / Fraction(rest.epsilon))
+            share = float(SHARE * Fraction(float(self.epsilon)) / Fraction(rest.epsilon))
             return TukeyRegression(
                 rest.epsilon,
                 rest.delta,
@@ -143,6 +151,9 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
                 **options,
             )
         raise ValueError(f'regression must be "tukey" or "adassp", got {self.regression!r}')
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "intercept_")  # set last
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ import numpy as np
 from privreg.errors import NotReleasedWarning
 from privreg.groups import over_groups, sort_by_group
 from privreg.kernels.least_squares import solve_groups
-from privreg.kernels.ranks import Float64
+from privreg.kernels.ranks import MAX_RECORDS, Float64
 from privreg.kernels.volumes import Int64
 from privreg.mechanisms.count import lower_count
 from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
@@ -32,7 +32,10 @@ class TukeyRegression(PrivateRegressor):
     A private lower estimate of the number of records sets the number m of groups. Every record draws its group, each
     group fits least squares with an intercept, and a point of large approximate Tukey depth among the m models is
     drawn, if a noisy test finds the models stable enough for the draw to be private. It needs some hundred models
-    (about 450/epsilon for 5 features, more for more), so it suits tables with many records and few features.
+    (about 550/epsilon for 5 features, more for more), so it suits tables with many records and few features.
+
+    Coefficients are drawn independently of each other. Where two of them nearly cancel, as the intercept and the
+    coefficient of a column far from 0 do, predictions suffer: subtract a public reference value first (year − 2000).
 
     If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
     constant 0.
@@ -43,8 +46,8 @@ class TukeyRegression(PrivateRegressor):
     ----------
     epsilon, delta : the budget; delta must be positive.
     calibration : "strict" protects one record. "paper" is the published method (equal groups of n // m records, weights
-        exp(ε·depth), the published safety test); its guarantee is for adding or removing one whole model, which is
-        less, and its receipt says so.
+        exp(ε·depth), the published safety test); its draw is private for adding or removing one model. As one record
+        can move every group, that is no guarantee for a record, and the receipt says so.
     group_size : records in a group on average; "auto" takes the largest of 4, 3, 2.5, 2, 1.5, 1.25 for each coefficient
         that leaves enough models ("strict"), or one for each ("paper").
     n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
@@ -97,10 +100,10 @@ class TukeyRegression(PrivateRegressor):
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
         size, n = self.group_size, self.n_records
-        if size != "auto" and not (isinstance(size, Real) and 1 <= size < np.inf):
+        if size != "auto" and (not isinstance(size, Real) or isinstance(size, bool) or not 1 <= size < np.inf):
             raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
-        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool)):
-            raise ValueError(f"n_records must be None or a whole number, got {n!r}")
+        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n > MAX_RECORDS):
+            raise ValueError(f"n_records must be None or a whole number of at most {MAX_RECORDS}, got {n!r}")
         if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
             raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
 
@@ -108,7 +111,7 @@ class TukeyRegression(PrivateRegressor):
         left = Fraction(budget.epsilon)
         plan: list[Step] = []
         if self.n_records is None:
-            count = Laplace("count the records", 1, scale_for(1, left * Fraction(self.count_share)))
+            count = Laplace("count the records", 1, scale_for(1, left * Fraction(float(self.count_share))))
             left -= count.pure
             plan.append(count)
         name = "test stability, draw a model"

@@ -84,7 +84,7 @@ class SubLasso(PrivateSelector):
             raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
 
     def _selection_plan(self, budget: Budget) -> list[Step]:
-        share = Fraction(budget.epsilon) * Fraction(self.count_share)
+        share = Fraction(budget.epsilon) * Fraction(float(self.count_share))
         count = Laplace("count the records", 1, scale_for(1, share))
         rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
         names = [f"choose feature {t + 1}" for t in range(self.k)]
