@@ -1,7 +1,9 @@
 """Threads for compiled code that releases the GIL."""
 
+import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 
 from joblib import effective_n_jobs
 
@@ -10,15 +12,20 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
     """Call work(queue) in as many threads as joblib makes of `n_jobs`; they take task numbers from one queue.
 
     joblib's own thread pool polls every ten milliseconds, longer than most of the work here takes. The calling thread
-    works too: waking another one up can take a millisecond.
+    works too, and its helpers are kept for the next call: starting or waking one takes a good part of a millisecond.
     """
     queue = iter(range(tasks))  # its steps are atomic under the GIL
     helpers = min(effective_n_jobs(n_jobs), max(tasks, 1)) - 1
-    if helpers == 0:
+    others = [_pool(helpers, os.getpid()).submit(work, queue) for _ in range(helpers)]
+    try:
         work(queue)
-        return
-    with ThreadPoolExecutor(helpers) as pool:
-        others = [pool.submit(work, queue) for _ in range(helpers)]
-        work(queue)
-        for done in others:
-            done.result()
+    finally:
+        wait(others)  # nobody may write into a caller's arrays after it has left
+    for done in others:
+        done.result()
+
+
+@cache
+def _pool(helpers: int, process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work. A forked process has none of its parent's, hence its number in the key."""
+    return ThreadPoolExecutor(helpers, thread_name_prefix=f"privreg-{process}")

@@ -97,24 +97,30 @@ def check(steps: Sequence[Step], budget: Budget) -> None:
 def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[Step]:
     """The plan with the least noise that fits the budget.
 
-    `plan(x)` lists the steps at noise level x: costs must fall as x grows. The answer's x is within a relative 1e-12 of
-    the smallest that fits, and its cost is checked.
+    `plan(x)` lists the steps at noise level x: costs must fall as x grows. The answer fits, and either its x is within
+    a relative 1e-12 of the smallest that does, or it uses all but 1e-10 of ε.
     """
 
-    def fits(x: float) -> bool:
-        return total(plan(x), budget)[0] <= budget.epsilon
+    def used(x: float) -> float:
+        """Part of the budget's ε."""
+        return total(plan(x), budget)[0] / budget.epsilon
 
     high = 1.0
-    while not fits(high):
+    while (at_high := used(high)) > 1:
         high *= 2.0
-        if high > 1e300:
+        if high > 1e150:
             raise BudgetError(f"no noise is large enough for epsilon={budget.epsilon!r}, delta={budget.delta!r}")
     low = high / 2
-    while low > 1e-300 and fits(low):
-        low, high = low / 2, low
-    while high - low > 1e-12 * high:
+    while low > 1e-300 and (at_low := used(low)) <= 1:
+        low, high, at_high = low / 2, low, at_low
+    at_low = used(low)
+    while high - low > 1e-12 * high and at_high < 1 - 1e-10:
         middle = low + (high - low) / 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
+        if at_high > 0 and 1 < at_low < inf:  # where a straight line through the logarithms meets 1, and a little more
+            part = log(at_low) / (log(at_low) - log(at_high)) + 1e-12
+            middle = low * (high / low) ** min(max(part, 1e-3), 1 - 1e-3)
+        at = used(middle)
+        low, high, at_low, at_high = (low, middle, at_low, at) if at <= 1 else (middle, high, at, at_high)
     return list(plan(high))
 
 
