@@ -92,7 +92,7 @@ class OpenDPNoise:
     def groups(self, records: int, groups: int) -> Int64:
         # Privacy does not rest on this draw (docs/proofs/sublasso.md); uniformity up to groups/2^64 is for accuracy.
         words = np.frombuffer(os.urandom(8 * records), np.uint64)
-        return (words % np.uint64(groups)).astype(np.int64)
+        return (words % np.uint64(groups)).view(np.int64)
 
 
 class SeededNoise:

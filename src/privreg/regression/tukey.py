@@ -153,15 +153,16 @@ class TukeyRegression(PrivateRegressor):
         else:
             order, bounds = sort_by_group(account.groups(n, m), m)
         models = np.empty((m, len(records) + 1))
-        units = np.empty_like(models)
+        jitter = account.groups(models.size, 2**20).reshape(models.shape)
 
         def work(first: int, rows: Float64, target: Float64, bounds: Int64) -> None:
-            last = first + bounds.size - 1
-            solve_groups(rows, target, bounds, models[first:last], units[first:last])
+            part = slice(first, first + bounds.size - 1)
+            units = np.empty_like(models[part])
+            solve_groups(rows, target, bounds, models[part], units)
+            models[part] += units * (jitter[part] / 2.0**19 - 1) * JITTER
 
         over_groups(records, order, bounds, work, self.n_jobs)
-        shift = account.groups(models.size, 2**20).reshape(models.shape) / 2.0**19 - 1
-        return models + JITTER * units * shift
+        return models
 
     def _notes(self) -> list[str]:
         if not self.released_:
