@@ -9,31 +9,10 @@ import pytest
 from exact import assert_law
 from privreg import SubLasso, base
 from privreg.kernels.lasso import count_votes
-from privreg.privacy.noise import OpenDPNoise, SeededNoise
+from privreg.privacy.noise import OpenDPNoise
 from privreg.selection.sub_lasso import VOTE_RANGE
 from privreg.tables import Records, read_table
-
-HOSTILE = [0.0, 1e308, -1e308, 5e-324, 1e-300, 1.0, -7.5]
-
-
-class Scripted(SeededNoise):
-    """Fixed count noise and groups; keeps what it is asked to add noise to."""
-
-    def __init__(self, groups, count_noise=0):
-        super().__init__(np.random.default_rng(0))
-        self._groups, self._count_noise, self.calls = groups, count_noise, []
-
-    def laplace(self, value, scale):
-        self.calls.append(("laplace", int(value), scale))
-        return int(value) + self._count_noise
-
-    def groups(self, records, groups):
-        self.calls.append(("groups", records, groups))
-        return self._groups[:records] % groups
-
-    def pick(self, scores, scale):
-        self.calls.append(("pick", scores.tolist(), scale))
-        return 0
+from scripted import HOSTILE, Scripted
 
 
 def run(monkeypatch, X, y, groups, count_noise=0, **options):

@@ -9,27 +9,9 @@ import pytest
 from privreg import TukeyRegression, base
 from privreg.kernels.volumes import log_volumes
 from privreg.mechanisms.depth import STRICT, distance_to_unsafety
-from privreg.privacy.noise import SeededNoise
 from privreg.regression import tukey
 from privreg.regression.tukey import GROUP_SIZES
-
-HOSTILE = [0.0, 1e308, -1e308, 5e-324, 1e-300, 1.0, -7.5]
-
-
-class Scripted(SeededNoise):
-    """Fixed count noise, groups and jitter; keeps what it is asked to add noise to."""
-
-    def __init__(self, groups, count_noise=0):
-        super().__init__(np.random.default_rng(0))
-        self._groups, self._count_noise, self.calls = groups, count_noise, []
-
-    def laplace(self, value, scale):
-        self.calls.append(("laplace", int(value), scale))
-        return int(value) + self._count_noise
-
-    def groups(self, records, groups):
-        self.calls.append(("groups", None if groups == 2**20 else records, groups))
-        return self._groups[:records] % groups
+from scripted import HOSTILE, Scripted
 
 
 def run(monkeypatch, X, y, groups, count_noise=0, **options):
