@@ -16,6 +16,12 @@ from privreg.privacy.steps import Step
 from privreg.tables import Categories, Records, Table, read_table, read_target
 
 
+def forget_fit(estimator: BaseEstimator) -> None:
+    """Delete what an earlier fit left, so that one that dies does not look fitted."""
+    for name in [name for name in vars(estimator) if name.endswith("_") or name == "_names"]:
+        delattr(estimator, name)
+
+
 class TableEstimator(BaseEstimator):
     """A scikit-learn estimator that remembers the feature columns it was fitted on.
 
@@ -65,8 +71,7 @@ class PrivateEstimator(TableEstimator):
         budget = Budget(self.epsilon, self.delta)
         self._check_parameters(budget)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_names"]:
-            delattr(self, name)
+        forget_fit(self)
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = Records(table, read_target(y))

@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from privreg.kernels.ranks import Float64
+from privreg.kernels.ranks import Float64, Int64
 from privreg.kernels.threads import share_out
 from privreg.tables import Records
-
-Int64 = NDArray[np.int64]
 
 _CHUNK = 2**18  # matrix entries gathered at a time by each worker
 

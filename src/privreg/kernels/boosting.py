@@ -11,12 +11,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privreg.kernels.ranks import Float64
+from privreg.kernels.ranks import Float64, Int64
 from privreg.kernels.threads import share_out
 from privreg.tables import Records
 
 Int16 = NDArray[np.int16]
-Int64 = NDArray[np.int64]
 
 NORM = 2**15 - 1  # largest norm of a rounded row, and largest rounded residual
 

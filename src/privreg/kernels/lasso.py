@@ -10,9 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privreg.kernels.ranks import Float64
-
-Int64 = NDArray[np.int64]
+from privreg.kernels.ranks import Float64, Int64
 
 _ROUNDING = 1e-12  # a correlation counts as above its penalty only beyond this
 _DEPENDENT = 1e-7  # a unit column this close to the span of the active ones counts as inside it

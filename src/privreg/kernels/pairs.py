@@ -21,10 +21,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from privreg.kernels.ranks import Int32, Ranks
+from privreg.kernels.ranks import Int32, Int64, Ranks
 from privreg.kernels.threads import share_out
-
-Int64 = NDArray[np.int64]
 
 FEW = 256  # distinct values up to which plain counters are cheaper than the bitmap
 _NODE = np.uint64(4)  # 16 counters to a node

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from privreg.kernels.threads import share_out
 
 Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
 Float64 = NDArray[np.float64]
 
 MAX_RECORDS = 2**30 - 1  # record numbers, and twice a count of them, are int32

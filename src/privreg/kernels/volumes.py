@@ -9,11 +9,8 @@ from math import log, log1p
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from privreg.kernels.ranks import Float64
-
-Int64 = NDArray[np.int64]
+from privreg.kernels.ranks import Float64, Int64
 
 GRID = 2**36
 NOTHING = -(2**62)  # the logarithm of zero; any sum below half of it stands for zero as well

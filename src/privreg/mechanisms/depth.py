@@ -11,8 +11,8 @@ from math import ceil, expm1, floor, log
 import numpy as np
 
 from privreg.errors import BudgetError
-from privreg.kernels.ranks import Float64
-from privreg.kernels.volumes import ADD_EXCESS, GRID, NOTHING, WIDTH_ERROR, Int64, log_volumes, log_weights
+from privreg.kernels.ranks import Float64, Int64
+from privreg.kernels.volumes import ADD_EXCESS, GRID, NOTHING, WIDTH_ERROR, log_volumes, log_weights
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import scale_for
 from privreg.privacy.steps import ProposeTestRelease

@@ -110,10 +110,10 @@ def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[S
         high *= 2.0
         if high > 1e150:
             raise BudgetError(f"no noise is large enough for epsilon={budget.epsilon!r}, delta={budget.delta!r}")
-    low = high / 2
-    while low > 1e-300 and (at_low := used(low)) <= 1:
-        low, high, at_high = low / 2, low, at_low
-    at_low = used(low)
+    low, at_low = high / 2, used(high / 2)
+    while at_low <= 1 and low > 1e-300:
+        high, at_high = low, at_low
+        low, at_low = low / 2, used(low / 2)
     while high - low > 1e-12 * high and at_high < 1 - 1e-10:
         middle = low + (high - low) / 2
         if at_high > 0 and 1 < at_low < inf:  # where a straight line through the logarithms meets 1, and a little more

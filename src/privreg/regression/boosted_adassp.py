@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from privreg.kernels.boosting import NORM, Int64, gram, grid_for, read_rows, residual_sums, shrink_factors
-from privreg.kernels.ranks import Float64
+from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums, shrink_factors
+from privreg.kernels.ranks import Float64, Int64
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import SMALLEST_DELTA, Budget, calibrate
 from privreg.privacy.steps import Gaussian, Step

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from privreg.base import forget_fit
 from privreg.kernels.ranks import Float64
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import split_state
@@ -76,8 +77,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features, then fit. Spends the budget."""
         budget = Budget(self.epsilon, self.delta)
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        forget_fit(self)
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
         selector._check_parameters(budget)

@@ -10,12 +10,11 @@ import numpy as np
 from privreg.errors import NotReleasedWarning
 from privreg.groups import over_groups, sort_by_group
 from privreg.kernels.least_squares import solve_groups
-from privreg.kernels.ranks import MAX_RECORDS, Float64
-from privreg.kernels.volumes import Int64
-from privreg.mechanisms.count import lower_count
+from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
+from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
 from privreg.privacy.account import Account
-from privreg.privacy.accountant import Budget, scale_for
+from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
 from privreg.regression.base import PrivateRegressor
 from privreg.tables import Categories, Records
@@ -104,14 +103,13 @@ class TukeyRegression(PrivateRegressor):
             raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n > MAX_RECORDS):
             raise ValueError(f"n_records must be None or a whole number of at most {MAX_RECORDS}, got {n!r}")
-        if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
-            raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
+        check_share(self.count_share)
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         left = Fraction(budget.epsilon)
         plan: list[Step] = []
         if self.n_records is None:
-            count = Laplace("count the records", 1, scale_for(1, left * Fraction(float(self.count_share))))
+            count = plan_count(budget, self.count_share)
             left -= count.pure
             plan.append(count)
         name = "test stability, draw a model"

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from privreg.groups import Int64, over_groups, sort_by_group
+from privreg.groups import over_groups, sort_by_group
 from privreg.kernels.lasso import count_votes
-from privreg.kernels.ranks import Float64
-from privreg.mechanisms.count import lower_count
+from privreg.kernels.ranks import Float64, Int64
+from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
-from privreg.privacy.accountant import Budget, even_picks, scale_for
+from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.steps import Laplace, Pick, Step, round_down
 from privreg.selection.base import PrivateSelector
 from privreg.tables import Categories, Records
@@ -80,12 +80,10 @@ class SubLasso(PrivateSelector):
             raise ValueError(f'group_size must be "k", "d" or a whole number of at least 1, got {size!r}')
         if not (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf):
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
-        if not (isinstance(self.count_share, Real) and 0 < self.count_share < 1):
-            raise ValueError(f"count_share must lie between 0 and 1, got {self.count_share!r}")
+        check_share(self.count_share)
 
     def _selection_plan(self, budget: Budget) -> list[Step]:
-        share = Fraction(budget.epsilon) * Fraction(float(self.count_share))
-        count = Laplace("count the records", 1, scale_for(1, share))
+        count = plan_count(budget, self.count_share)
         rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
         names = [f"choose feature {t + 1}" for t in range(self.k)]
         return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest)]
