@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from exact import assert_law
+from privreg import TukeyRegression
 from privreg.errors import BudgetError
 from privreg.kernels.volumes import GRID, log_volumes
 from privreg.mechanisms.depth import (
@@ -394,6 +395,14 @@ def test_the_plan_costs_what_it_may(calibration, epsilon):
 def test_no_budget_for_rounding_errors():
     with pytest.raises(BudgetError, match="epsilon"):
         plan_draw("draw", Fraction(1e-7), 1e-6, 1000, STRICT)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_about_550_over_epsilon_models_are_needed_for_five_features(epsilon):
+    """What the docstring of TukeyRegression says, at its default δ."""
+    step = TukeyRegression(epsilon, 1e-6)._plan(Budget(epsilon, 1e-6), 5)[-1]
+    assert not should_pass(int(500 / epsilon), 6, step, STRICT)
+    assert should_pass(int(600 / epsilon), 6, step, STRICT)
 
 
 def test_more_points_pass_more_easily():
