@@ -20,7 +20,8 @@ from measure import ROUNDS, memory, timed, write
 from privreg import DPKendall, NotPrivateWarning, SubLasso
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import rank_column
-from privreg.selection.dp_kendall import GRID, ranges
+from privreg.mechanisms.screening import GRID
+from privreg.selection.dp_kendall import ranges
 
 
 def scipy_selection(X: Any, y: Any, k: int, epsilon: float, between: Callable[[], None]) -> tuple[float, list[int]]:

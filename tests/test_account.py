@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privreg.errors import BudgetError
-from privreg.privacy.account import Account
+from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.receipt import Receipt
@@ -17,7 +17,7 @@ COUNT, PICK, SUM = Laplace("count", 1, 4.0), Pick("pick", 5, 20.0, 10), Gaussian
 
 
 def account(plan=(COUNT, PICK), epsilon=0.5, delta=0.0):
-    return Account(list(plan), Budget(epsilon, delta), SeededNoise(np.random.default_rng(0)))
+    return PlannedAccount(list(plan), Budget(epsilon, delta), SeededNoise(np.random.default_rng(0)))
 
 
 def test_steps_are_carried_out_in_order():
@@ -53,7 +53,7 @@ def test_a_draw_that_dies_has_spent():
         def laplace(self, value, scale):
             raise KeyboardInterrupt
 
-    a = Account([COUNT], Budget(1.0), Dies(np.random.default_rng(0)))
+    a = PlannedAccount([COUNT], Budget(1.0), Dies(np.random.default_rng(0)))
     with pytest.raises(KeyboardInterrupt):
         a.laplace(COUNT, 100)
     assert a.receipt().epsilon == 0.25

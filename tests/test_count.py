@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privreg.mechanisms.count import FAILURE, lower_count
-from privreg.privacy.account import Account
+from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget, scale_for
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.steps import Laplace
@@ -37,7 +37,7 @@ def test_exact_probability_of_an_overestimate(epsilon, failure):
         def laplace(self, value, scale):
             return value
 
-    account = Account([step(epsilon)], Budget(epsilon), NoNoise(np.random.default_rng(0)))
+    account = PlannedAccount([step(epsilon)], Budget(epsilon), NoNoise(np.random.default_rng(0)))
     c = -lower_count(account, step(epsilon), 0, failure)
     s = step(epsilon).scale
     assert c == ceil(s * log(1 / (2 * failure)))

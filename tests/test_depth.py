@@ -29,7 +29,7 @@ from privreg.mechanisms.depth import (
     plan_draw,
     should_pass,
 )
-from privreg.privacy.account import Account
+from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 from privreg.privacy.steps import ProposeTestRelease
@@ -294,7 +294,7 @@ def drawn_law(points, step, calibration, cells):
     i, boxes = 0, []
     while i == 0 or i < noise.scores.size:
         noise.at, noise.box = i, []
-        draw_deep(Account([step], Budget(1e3, 0.9), noise), step, points, calibration)
+        draw_deep(PlannedAccount([step], Budget(1e3, 0.9), noise), step, points, calibration)
         boxes.append(np.array([[float(Fraction(x, LATTICE)) for x in side] for side in noise.box]))
         i += 1
     weights = np.exp((noise.scores - noise.scores.max()) / noise.scale)
@@ -354,7 +354,7 @@ def test_samples_follow_the_density(rng, noise):
     inner, counts = noise(), np.zeros(len(cells.volumes), int)
     edges = [np.unique(points[:, j]) for j in range(2)]
     for _ in range(4000):
-        drawn = draw_deep(Account([step], Budget(1e3, 0.9), LetThrough(inner)), step, points, STRICT)
+        drawn = draw_deep(PlannedAccount([step], Budget(1e3, 0.9), LetThrough(inner)), step, points, STRICT)
         at = [int(np.searchsorted(e, x, side="right")) - 1 for e, x in zip(edges, drawn, strict=True)]
         counts[at[0] * (len(edges[1]) - 1) + at[1]] += 1
     assert_law(counts, cells.law(points, eta, t))
@@ -362,7 +362,7 @@ def test_samples_follow_the_density(rng, noise):
 
 def test_nothing_is_drawn_without_volume():
     points = np.zeros((100, 2))
-    account = Account([step := step_with(0.5, 0.1)], Budget(1e3, 0.5), Capture())
+    account = PlannedAccount([step := step_with(0.5, 0.1)], Budget(1e3, 0.5), Capture())
     assert draw_deep(account, step, points, STRICT) is None
     assert len(account.receipt().steps) == 1, "the test was made, so it was paid for"
 
@@ -376,7 +376,7 @@ def test_a_draw_lies_on_the_public_lattice_inside_its_box(rng):
             return 10**9
 
     for _ in range(20):
-        drawn = draw_deep(Account([step], Budget(1e3, 0.5), Passes()), step, points, STRICT)
+        drawn = draw_deep(PlannedAccount([step], Budget(1e3, 0.5), Passes()), step, points, STRICT)
         assert depth_at(points, drawn[None])[0] >= STRICT.t(60)
 
 

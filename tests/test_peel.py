@@ -6,7 +6,7 @@ import numpy as np
 
 from exact import assert_law, log_softmax
 from privreg.mechanisms.peel import peel
-from privreg.privacy.account import Account
+from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.noise import OpenDPNoise
 from privreg.selection.sub_lasso import VOTE_RANGE
@@ -49,6 +49,6 @@ def test_sampler_follows_the_law():
     outcomes = list(permutations(range(4), 3))
     counts = np.zeros(len(outcomes))
     for _ in range(4000):
-        counts[outcomes.index(tuple(peel(Account(steps, budget, OpenDPNoise()), steps, scores)))] += 1
+        counts[outcomes.index(tuple(peel(PlannedAccount(steps, budget, OpenDPNoise()), steps, scores)))] += 1
     law = log_law(scores[None], [s.scale for s in steps])
     assert_law(counts, np.exp(np.array([law[o][0] for o in outcomes])))

@@ -294,7 +294,7 @@ def test_pandas_with_numbers_as_column_names(selector):
 def test_scores_do_not_overflow():
     """The largest possible score at the largest supported size, in round 20."""
     from privreg.kernels.ranks import MAX_RECORDS as n
-    from privreg.selection.dp_kendall import GRID, round_scores
+    from privreg.mechanisms.screening import GRID, round_scores
 
     label = np.array([n * (n - 1) // 2], object)
     scores = round_scores(label, 19 * label // 2, 19, n)

@@ -1,6 +1,7 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 from joblib import effective_n_jobs
@@ -8,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privreg.privacy.account import Account
+from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import noise_for
+from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Step
 from privreg.tables import Categories, Records, Table, read_table, read_target
@@ -68,6 +69,10 @@ class PrivateEstimator(TableEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from X and y. Spends the budget."""
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, choose: Callable[[Records, Noise], Records] | None = None) -> Self:
+        """`choose` may leave out records, before anything is computed on them."""
         budget = Budget(self.epsilon, self.delta)
         self._check_parameters(budget)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
@@ -75,10 +80,12 @@ class PrivateEstimator(TableEstimator):
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = Records(table, read_target(y))
-        plan = self._plan(budget, len(table))
-        account = Account(plan, budget, noise_for(self.random_state))
+        noise = noise_for(self.random_state)
+        if choose is not None:
+            records = choose(records, noise)
+        account = self._open_account(budget, len(table), noise)
         try:
-            self._learn(account, plan, records)
+            self._learn(account, records)
         finally:
             self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
         self._names = table.names
@@ -92,10 +99,13 @@ class PrivateEstimator(TableEstimator):
     def _check_parameters(self, budget: Budget) -> None:
         """Raise ValueError, naming the parameter, for those that only this estimator has."""
 
-    @abstractmethod
+    def _open_account(self, budget: Budget, columns: int, noise: Noise) -> Account:
+        return PlannedAccount(self._plan(budget, columns), budget, noise)
+
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         """The releases that `_learn` will make: public, decided before the data is looked at."""
+        raise NotImplementedError
 
     @abstractmethod
-    def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
-        """Carry out the plan and set the fitted attributes."""
+    def _learn(self, account: Any, records: Records) -> None:
+        """Make the releases and set the fitted attributes."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from typing import Any
 
 from joblib import effective_n_jobs
 
@@ -23,6 +24,21 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
         wait(others)  # nobody may write into a caller's arrays after it has left
     for done in others:
         done.result()
+
+
+def single_threaded_blas() -> Any:
+    """Context in which BLAS uses the calling thread only: for many small products in threads of our own.
+
+    BLAS threads wait for each other by spinning, which takes a hundred times longer on a busy machine.
+    """
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @cache

@@ -4,14 +4,17 @@ Proof: docs/proofs/count.md. Exact check: tests/test_count.py.
 """
 
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, log, sqrt
 from numbers import Real
+
+import numpy as np
 
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, scale_for
-from privreg.privacy.steps import Laplace
+from privreg.privacy.steps import Gaussian, Laplace
 
 FAILURE = 1e-4  # the paper's η
+GRID = 2**28  # grid steps for one record, where noise is Gaussian
 
 
 def check_share(share: float) -> None:
@@ -28,3 +31,13 @@ def plan_count(budget: Budget, share: float) -> Laplace:
 def lower_count(account: Account, step: Laplace, n: int, failure: float = FAILURE) -> int:
     """n plus discrete Laplace noise, less its (1 − failure) quantile: above n with probability at most `failure`."""
     return account.laplace(step, n) - ceil(step.scale * log(1 / (2 * failure)))
+
+
+def plan_noisy_count(name: str, mu_squared: float) -> Gaussian:
+    """The count that costs so much of Gaussian differential privacy."""
+    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), 1, GRID)
+
+
+def noisy_count(account: Account, step: Gaussian, n: int) -> float:
+    """n plus Gaussian noise of standard deviation step.scale/GRID."""
+    return float(account.gaussian(step, np.array([n * GRID]))[0]) / GRID

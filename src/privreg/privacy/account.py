@@ -1,33 +1,61 @@
-"""The only way from data to noise: a plan fixed in advance, whose steps are recorded before each draw."""
+"""The only way from data to noise: each step is checked against the budget and recorded before its draw."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Int64, Noise
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import Gaussian, Laplace, Pick, ProposeTestRelease, Step
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step, round_down
+
+_BLOCK = 256  # candidates above which a pick is made in two stages
 
 
-class Account:
-    """Holds a plan that fits a budget and carries it out step by step.
+class Account(ABC):
+    """Draws, each entered as spent beforehand, so that a fit that dies has spent what it may have released."""
 
-    The plan is checked against the budget before any data is touched. Each release must be the next planned step and is
-    entered as spent before its noise is drawn, so that a fit that dies has spent what it may have released.
-    """
-
-    def __init__(self, plan: list[Step], budget: Budget, noise: Noise) -> None:
-        accountant.check(plan, budget)
-        self._plan = tuple(plan)
+    def __init__(self, budget: Budget, noise: Noise) -> None:
         self._budget = budget
         self._noise = noise
-        self._spent = 0
+        self._made: list[Step] = []
+
+    @abstractmethod
+    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
+        """What was spent so far."""
+
+    @abstractmethod
+    def _allow(self, step: Step) -> None:
+        """Raise unless this may be the next step."""
+
+    def _spend(self, step: Step) -> None:
+        self._allow(step)
+        self._made.append(step)
 
     def pick(self, step: Pick, scores: Int64) -> int:
         self._spend(step)
         return self._noise.pick(scores, step.scale)
+
+    def pick_within(self, step: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> int:
+        """A uniform integer of bounds(i), low ≤ integer < high, with i picked by its score.
+
+        Long lists are picked from in two stages, a block by the sum of its weights and then one of the block: the same
+        law up to the rounding of those sums, which the step's range must allow for (docs/proofs/median.md).
+        """
+        self._spend(step)
+        first, last = 0, len(scores)
+        if last > _BLOCK:
+            size = max(int(sqrt(last)), 1)
+            starts = np.arange(0, last, size)
+            at = self._noise.pick(block_scores(scores, starts, step.scale), step.scale)
+            first, last = int(starts[at]), min(int(starts[at]) + size, last)
+        i = first + self._noise.pick(scores[first:last], step.scale)
+        return self._noise.uniform(*bounds(i))
 
     def laplace(self, step: Laplace, value: int) -> int:
         self._spend(step)
@@ -38,6 +66,18 @@ class Account:
             raise ValueError(f"step {step.name!r} was planned for {step.coordinates} coordinates")
         self._spend(step)
         return self._noise.gaussian(values, step.scale)
+
+    def gaussian_matrix(self, step: GaussianMatrix, matrix: Int64) -> NDArray[np.float64]:
+        """A symmetric matrix with independent noise on and above the diagonal, mirrored below."""
+        if matrix.shape != (step.width, step.width):
+            raise ValueError(f"step {step.name!r} was planned for a matrix of width {step.width}")
+        self._spend(step)
+        noisy = np.zeros(matrix.shape)
+        above = np.triu_indices(step.width, 1)
+        noisy[above] = self._noise.gaussian(matrix[above], step.off_scale)
+        noisy += noisy.T
+        noisy[np.diag_indices(step.width)] = self._noise.gaussian(np.diagonal(matrix).copy(), step.scale)
+        return noisy
 
     def propose_test_release(
         self,
@@ -60,10 +100,55 @@ class Account:
         """A random group for each record: costs nothing, because it is not released."""
         return self._noise.groups(records, groups)
 
-    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
-        return Receipt(self._plan[: self._spent], self._budget, self._noise.private, unit)
 
-    def _spend(self, step: Step) -> None:
-        if self._spent >= len(self._plan) or self._plan[self._spent] != step:
+class PlannedAccount(Account):
+    """Carries out a plan, step by step, that was checked against the budget before any data was touched."""
+
+    def __init__(self, plan: list[Step], budget: Budget, noise: Noise) -> None:
+        accountant.check(plan, budget)
+        super().__init__(budget, noise)
+        self.plan = list(plan)
+
+    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
+        return Receipt(tuple(self._made), self._budget, self._noise.private, unit)
+
+    def _allow(self, step: Step) -> None:
+        if len(self._made) >= len(self.plan) or self.plan[len(self._made)] != step:
             raise RuntimeError(f"step {step.name!r} is not the next one of the plan")
-        self._spent += 1
+
+
+class AdaptiveAccount(Account):
+    """Carries out steps that are chosen on the way, as long as their μ² fit the budget.
+
+    Proof: docs/proofs/adaptive.md. Exact check: tests/test_adaptive.py. `rows` is the number of records that the unit
+    of privacy may own: every μ counts that many times.
+    """
+
+    def __init__(self, budget: Budget, noise: Noise, rows: int = 1) -> None:
+        super().__init__(budget, noise)
+        self._rows = rows
+        self._left = accountant.adaptive_budget(budget) / rows**2
+
+    @property
+    def mu_squared(self) -> float:
+        """What is left to spend, rounded down."""
+        return round_down(self._left)
+
+    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
+        return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows)
+
+    def _allow(self, step: Step) -> None:
+        if step.mu_squared is None:
+            raise TypeError(f"step {step.name!r} has no cost in Gaussian differential privacy")
+        rounding = getattr(step, "rounding", Fraction())
+        if step.mu_squared > self._left or rounding > step.mu_squared * accountant.ADAPTIVE_ROUNDING:
+            raise RuntimeError(f"step {step.name!r} does not fit what is left of the budget")
+        self._left -= step.mu_squared
+
+
+def block_scores(scores: Int64, starts: Int64, scale: float) -> Int64:
+    """scale·ln Σ exp(score/scale) for each block, to a grid step."""
+    highest = np.maximum.reduceat(scores, starts)
+    sizes = np.diff(np.append(starts, len(scores)))
+    weights = np.exp((scores - np.repeat(highest, sizes)) / scale)
+    return highest + np.rint(scale * np.log(np.add.reduceat(weights, starts))).astype(np.int64)

@@ -8,24 +8,38 @@ The cost of a list is the smallest of several bounds that all hold (docs/proofs/
 - mixtures: some of the pure steps added to a bound on the rest. Black boxes and propose-test-release are always added.
 
 The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were
-themselves chosen from earlier outputs, is not covered.
+themselves chosen from earlier outputs, is not covered. Steps chosen on the way are accounted in one currency, the μ² of
+Gaussian DP (`adaptive_cost`, `adaptive_budget`).
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import exp, expm1, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 
 from privreg.errors import BudgetError
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, Step, round_down, round_up
+from privreg.privacy.steps import (
+    BlackBox,
+    Gaussian,
+    GaussianMatrix,
+    Laplace,
+    Pick,
+    ProposeTestRelease,
+    Step,
+    round_down,
+    round_up,
+)
 
 # Relative margin on results that pass through floating-point special functions, far above their rounding errors.
 MARGIN = 1e-9
 # A smaller δ buys nothing that could be computed reliably: the pure bound is used.
 SMALLEST_DELTA = 1e-200
 SMALLEST_EPSILON = 1e-100
+# Steps chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
+ADAPTIVE_ROUNDING = Fraction(1, 2**42)
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ def _is_number(value: object) -> bool:
 def cost(steps: Sequence[Step], delta: float) -> float:
     """The smallest ε, rounded up, such that the steps together are proved (ε, delta)-DP; inf if there is none."""
     boxes = [s for s in steps if isinstance(s, BlackBox | ProposeTestRelease)]
-    gaussians = [s for s in steps if isinstance(s, Gaussian)]
+    gaussians = [s for s in steps if isinstance(s, Gaussian | GaussianMatrix)]
     picks = [s for s in steps if isinstance(s, Pick)]
     laplaces = [s for s in steps if isinstance(s, Laplace)]
     left = Fraction(delta) - sum((Fraction(b.delta) for b in boxes), Fraction())
@@ -95,15 +109,31 @@ def check(steps: Sequence[Step], budget: Budget) -> None:
 
 
 def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[Step]:
-    """The plan with the least noise that fits the budget.
+    """The plan with the least noise that fits the budget. `plan(x)` lists the steps at noise level x."""
+    return list(plan(_least_noise(lambda x: total(plan(x), budget)[0], budget)))
 
-    `plan(x)` lists the steps at noise level x: costs must fall as x grows. The answer fits, and either its x is within
-    a relative 1e-12 of the smallest that does, or it uses all but 1e-10 of ε.
+
+def adaptive_cost(mu_squared: Fraction, delta: float) -> float:
+    """ε at δ, rounded up, of steps chosen on the way whose μ² add up to at most `mu_squared` whatever happens."""
+    return _gaussian(mu_squared / 2, mu_squared * ADAPTIVE_ROUNDING, Fraction(delta))
+
+
+@lru_cache
+def adaptive_budget(budget: Budget) -> Fraction:
+    """How much μ² may be spent, on steps chosen on the way, within the budget."""
+    least = _least_noise(lambda x: adaptive_cost(1 / Fraction(x) ** 2, budget.delta), budget)
+    return 1 / Fraction(least) ** 2
+
+
+def _least_noise(cost_at: Callable[[float], float], budget: Budget) -> float:
+    """The smallest x with cost_at(x) within the budget's ε: cost must fall as x grows.
+
+    The answer fits, and either it is within a relative 1e-12 of the smallest that does, or uses all but 1e-10 of ε.
     """
 
     def used(x: float) -> float:
         """Part of the budget's ε."""
-        return total(plan(x), budget)[0] / budget.epsilon
+        return cost_at(x) / budget.epsilon
 
     high = 1.0
     while (at_high := used(high)) > 1:
@@ -121,7 +151,7 @@ def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[S
             middle = low * (high / low) ** min(max(part, 1e-3), 1 - 1e-3)
         at = used(middle)
         low, high, at_low, at_high = (low, middle, at_low, at) if at <= 1 else (middle, high, at, at_high)
-    return list(plan(high))
+    return high
 
 
 def scale_for(sensitivity: int, epsilon: Fraction) -> float:
@@ -143,11 +173,12 @@ def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid
     return min((pure, concentrated), key=lambda steps: steps[0].parameters["scale"])
 
 
-def _add_gaussians(steps: Sequence[Gaussian]) -> tuple[Fraction, Fraction]:
+def _add_gaussians(steps: Sequence[Gaussian | GaussianMatrix]) -> tuple[Fraction, Fraction]:
     """ρ and the rounding of all steps together. Steps that differ in name only are priced once."""
-    alike = Counter((s.sensitivity_squared, s.scale, s.coordinates) for s in steps)
-    priced = [(Gaussian("", *parameters), times) for parameters, times in alike.items()]
-    return sum((t * s.rho for s, t in priced), Fraction()), sum((t * s.rounding for s, t in priced), Fraction())
+    alike = Counter(replace(s, name="") for s in steps)
+    return sum((t * s.rho for s, t in alike.items()), Fraction()), sum(
+        (t * s.rounding for s, t in alike.items()), Fraction()
+    )
 
 
 def _concentrated(exact: Fraction, delta: Fraction) -> float:

@@ -2,32 +2,38 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.steps import BlackBox, Step
+from privreg.privacy.steps import BlackBox, Step, round_up
 
 ONE_RECORD = "one record"
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The releases that were made, in order. `epsilon` and `delta` are recomputed from the steps on every access."""
+    """The releases that were made, in order. `epsilon` and `delta` are recomputed from the steps on every access.
+
+    `rows` is None for steps planned beforehand. For steps chosen on the way it is the number of records that the unit
+    of privacy may own, and the total is that of their μ².
+    """
 
     steps: tuple[Step, ...]
     budget: Budget
     private: bool
     unit: str = ONE_RECORD
+    rows: int | None = None
 
     @property
     def epsilon(self) -> float:
-        return accountant.total(self.steps, self.budget)[0]
+        return self._total()[0]
 
     @property
     def delta(self) -> float:
-        return accountant.total(self.steps, self.budget)[1]
+        return self._total()[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -37,8 +43,9 @@ class Receipt:
             "requested": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
             "unit": self.unit,
             "private": self.private,
+            "composition": "planned" if self.rows is None else "gaussian, adaptive",
             "steps": [
-                {"name": s.name, "mechanism": s.mechanism, "parameters": s.parameters, "cost": s.cost()}
+                {"name": s.name, "mechanism": s.mechanism, "parameters": s.parameters, "cost": self._cost(s)}
                 for s in self.steps
             ],
         }
@@ -48,7 +55,7 @@ class Receipt:
         for alike in _runs(self.steps):
             step, name = alike[0], alike[0].name
             noise = "" if isinstance(step, BlackBox) else f"scale {step.scale / step.grid:.6g}"
-            cost = ", ".join(f"{_SYMBOL[k]} = {v:.4g}" for k, v in step.cost().items())
+            cost = ", ".join(f"{_SYMBOL[k]} = {v:.4g}" for k, v in self._cost(step).items())
             if len(alike) > 1:
                 name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
                 cost += " each"
@@ -66,8 +73,23 @@ class Receipt:
             lines.append("NOT PRIVATE: the noise came from a seed (random_state)")
         return "\n".join(lines)
 
+    def _total(self) -> tuple[float, float]:
+        if self.rows is None:
+            return accountant.total(self.steps, self.budget)
+        spent = sum((s.mu_squared for s in self.steps if s.mu_squared is not None), Fraction())
+        return (
+            (accountant.adaptive_cost(self.rows**2 * spent, self.budget.delta), self.budget.delta)
+            if spent
+            else (0.0, 0.0)
+        )
 
-_SYMBOL = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+    def _cost(self, step: Step) -> dict[str, float]:
+        if self.rows is None or step.mu_squared is None:
+            return step.cost()
+        return {"mu squared": round_up(self.rows**2 * step.mu_squared)}
+
+
+_SYMBOL = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}
 
 
 def _runs(steps: Sequence[Step]) -> list[list[Step]]:

@@ -7,7 +7,7 @@ cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, inf, isfinite, log, nextafter
+from math import ceil, inf, isfinite, log, nextafter, pi, sqrt
 from typing import ClassVar
 
 
@@ -26,6 +26,14 @@ def round_down(value: Fraction) -> float:
     return -round_up(-value)
 
 
+PI_OVER_8 = Fraction(nextafter(pi, inf)) / 8  # not below π/8
+
+
+def pick_epsilon(mu_squared: float) -> float:
+    """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy."""
+    return sqrt(mu_squared / round_up(PI_OVER_8)) * (1 - 1e-15)
+
+
 class _Release:
     mechanism: ClassVar[str]
     name: str
@@ -38,6 +46,11 @@ class _Release:
     @property
     def rho(self) -> Fraction | None:
         """ρ of zero-concentrated differential privacy, or None if the step has none."""
+        return None
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """μ² of Gaussian differential privacy (up to `rounding`, if it has one), or None if the step has none."""
         return None
 
     @property
@@ -60,7 +73,7 @@ class Pick(_Release):
     """Exponential mechanism by Gumbel noise of `scale` on integer scores.
 
     `range` bounds how far the changes of any two scores can lie apart when one record is added. The step is
-    ε-bounded-range with ε = range/scale: ε-DP, and ε²/8-zCDP.
+    ε-bounded-range with ε = range/scale: ε-DP, ε²/8-zCDP, and μ-GDP with μ² = πε²/8.
     """
 
     mechanism: ClassVar[str] = "exponential"
@@ -76,6 +89,10 @@ class Pick(_Release):
     @property
     def rho(self) -> Fraction:
         return self.pure**2 / 8
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return self.pure**2 * PI_OVER_8
 
 
 @dataclass(frozen=True)
@@ -110,12 +127,50 @@ class Gaussian(_Release):
 
     @property
     def rho(self) -> Fraction:
-        return Fraction(self.sensitivity_squared) / (2 * Fraction(self.scale) ** 2)
+        return self.mu_squared / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return Fraction(self.sensitivity_squared) / Fraction(self.scale) ** 2
 
     @property
     def rounding(self) -> Fraction:
         """Bound on the total variation distance to a rounded continuous Gaussian: 1/(8σ²) a coordinate."""
         return self.coordinates / (8 * Fraction(self.scale) ** 2)
+
+
+@dataclass(frozen=True)
+class GaussianMatrix(_Release):
+    """Discrete Gaussian noise on Σ u·uᵀ for integer rows u of squared norm at most `norm_squared`, mirrored.
+
+    Entries on the diagonal get noise of `scale`, those above it of `off_scale` ≥ scale/√2. As
+    Σ u_i⁴ + 2·Σ_{i<j} u_i²u_j² = |u|⁴, one row costs no more than |u|⁴/scale². Proof: docs/proofs/moments.md.
+    """
+
+    mechanism: ClassVar[str] = "gaussian"
+    name: str
+    norm_squared: int
+    scale: float
+    width: int
+    grid: int = 1
+
+    @property
+    def off_scale(self) -> float:
+        return nextafter(self.scale / sqrt(2) * (1 + 1e-15), inf)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.mu_squared / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        widest = max(Fraction(self.scale) ** -2, Fraction(self.off_scale) ** -2 / 2)
+        return Fraction(self.norm_squared) ** 2 * widest
+
+    @property
+    def rounding(self) -> Fraction:
+        off = self.width * (self.width - 1) // 2
+        return self.width / (8 * Fraction(self.scale) ** 2) + off / (8 * Fraction(self.off_scale) ** 2)
 
 
 @dataclass(frozen=True)
@@ -168,4 +223,4 @@ class ProposeTestRelease(_Release):
         return {"epsilon": round_up(self.epsilon), "delta": self.delta}
 
 
-Step = Pick | Laplace | Gaussian | BlackBox | ProposeTestRelease
+Step = Pick | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease

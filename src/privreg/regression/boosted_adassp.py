@@ -8,7 +8,7 @@ import numpy as np
 
 from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums, shrink_factors
 from privreg.kernels.ranks import Float64, Int64
-from privreg.privacy.account import Account
+from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import SMALLEST_DELTA, Budget, calibrate
 from privreg.privacy.steps import Gaussian, Step
 from privreg.regression.base import PrivateRegressor
@@ -106,8 +106,8 @@ class BoostedAdaSSP(PrivateRegressor):
 
         return calibrate(plan, budget)
 
-    def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
-        products, eigenvalue, *rounds = cast(list[Gaussian], plan)
+    def _learn(self, account: PlannedAccount, records: Records) -> None:
+        products, eigenvalue, *rounds = cast(list[Gaussian], account.plan)
         clip_x, clip_y, width = float(self.clip_x), float(self.clip_y), len(records) + 1
         columns = read_rows(records, clip_x, self.n_jobs)
         grid = grid_for(width)  # steps for one clip_x

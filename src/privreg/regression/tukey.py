@@ -13,7 +13,7 @@ from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
 from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
-from privreg.privacy.account import Account
+from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
 from privreg.regression.base import PrivateRegressor
@@ -115,11 +115,11 @@ class TukeyRegression(PrivateRegressor):
         name = "test stability, draw a model"
         return [*plan, plan_draw(name, left, budget.delta, columns + 1, CALIBRATIONS[self.calibration])]
 
-    def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
-        calibration, draw = CALIBRATIONS[self.calibration], cast(ProposeTestRelease, plan[-1])
+    def _learn(self, account: PlannedAccount, records: Records) -> None:
+        calibration, draw = CALIBRATIONS[self.calibration], cast(ProposeTestRelease, account.plan[-1])
         n = self.n_records
         if n is None:
-            n = lower_count(account, cast(Laplace, plan[0]), records.n_records)
+            n = lower_count(account, cast(Laplace, account.plan[0]), records.n_records)
         self.n_models_ = self._number_of_models(int(n), len(records) + 1, draw)
         model = None
         if can_pass(self.n_models_, draw, calibration):

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from privreg.base import PrivateEstimator
-from privreg.privacy.account import Account
+from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Step
 from privreg.tables import Records
@@ -59,8 +59,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         return [] if self.k >= columns else self._selection_plan(budget)
 
-    def _learn(self, account: Account, plan: list[Step], records: Records) -> None:
-        chosen = self._select(account, plan, records) if plan else list(range(len(records)))
+    def _learn(self, account: PlannedAccount, records: Records) -> None:
+        chosen = self._select(account, account.plan, records) if account.plan else list(range(len(records)))
         self.ranking_ = np.array(chosen, np.int64)
 
     @abstractmethod

@@ -6,33 +6,17 @@ import numpy as np
 
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import rank_column, rank_columns
+from privreg.mechanisms.screening import FIRST_RANGE, GRID, LATER_RANGE, round_scores
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.steps import Pick, Step
 from privreg.selection.base import PrivateSelector
 from privreg.tables import Categories, Records
 
-GRID = 2**20  # scores are whole multiples of 1/GRID
-# Adding a record changes |τ̂| by an amount in [−3/2, 1], so two columns' changes differ by at most 5/2; a difference of
-# two such terms changes by an amount in [−5/2, 5/2]. docs/proofs/kendall.md
-FIRST_RANGE = 5 * GRID // 2
-LATER_RANGE = 5 * GRID
-
 
 def ranges(k: int) -> list[int]:
     """Range of the score, in grid steps, in each of k rounds."""
     return [FIRST_RANGE] + [LATER_RANGE] * (k - 1)
-
-
-def round_scores(label: Any, redundancy: Any, chosen: int, n: Any) -> Any:
-    """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
-
-    `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features, in integers large
-    enough for GRID·t·n²/2. The score is the fraction (t·label − redundancy)/(t·(n − 1)) with t = max(chosen, 1).
-    Rounding down costs no sensitivity, because the bounds on its change are whole multiples of the grid step.
-    """
-    t = max(chosen, 1)
-    return GRID * (t * label - redundancy) // (t * np.maximum(n - 1, 1))
 
 
 class DPKendall(PrivateSelector):

@@ -1,0 +1,92 @@
+"""A fixed grid of values that covers every scale, and counts of records on it.
+
+The grid is 0 and ±2^e(1 + j/2^MANTISSA) for the exponents LOWEST … HIGHEST. Its values are numbered by integer codes,
+in order: 0 for zero, 1 … LARGEST for the positive ones. A float's code is a rounding of its leading bits, so
+that nothing here depends on the data beyond the record at hand.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from privreg.kernels.ranks import Float64, Int32, Int64
+
+MANTISSA = 16
+LOWEST, HIGHEST = -40, 59
+LARGEST = (HIGHEST - LOWEST + 1) << MANTISSA  # the highest code
+
+# Bins of |x − m|: half octaves, bin b beginning at 2^((b + FIRST_BIN)/2). Smaller values are put into the first one
+# and larger ones into the last.
+FIRST_BIN = -90
+BINS = 210
+
+_SHIFT = 52 - MANTISSA
+_BELOW = ((1023 + LOWEST) << MANTISSA) - 1
+_CELL = 12  # codes are counted by cells of 2^_CELL first
+_CELLS = ((2 * LARGEST + 1) >> _CELL) + 1
+_MASK = np.uint64((1 << 63) - 1)
+_HALF = np.uint64(1 << (_SHIFT - 1))
+_ROOT = np.uint64(0x6A09E667F3BCD)  # the mantissa bits of √2, rounded up
+
+
+@njit(nogil=True, cache=True)
+def code_of(value: float) -> int:
+    """The code of the nearest grid value; 0 below half the smallest, ±LARGEST beyond the largest."""
+    bits = np.float64(value).view(np.uint64)
+    code = np.int64(((bits & _MASK) + _HALF) >> np.uint64(_SHIFT)) - _BELOW
+    code = np.int64(min(max(code, np.int64(0)), np.int64(LARGEST)))
+    return int(-code if bits >> np.uint64(63) else code)
+
+
+def value_of(code: int) -> float:
+    """The grid value of a code."""
+    if code == 0:
+        return 0.0
+    size = np.uint64((abs(code) + _BELOW) << _SHIFT).view(np.float64)
+    return float(-size if code < 0 else size)
+
+
+def codes_near(values: Float64, low: int, high: int) -> tuple[int, Int32, Int64]:
+    """The codes of all records with at least `low` and fewer than `high` records below them, and perhaps some more.
+
+    Returns the number of records below, the distinct codes in order, and how often each occurs. Linear in n.
+    """
+    codes = np.empty(values.size, np.int32)
+    cells = np.zeros(_CELLS, np.int64)
+    _count_cells(values, codes, cells)
+    ends = np.cumsum(cells)
+    first = int(np.searchsorted(ends, low, side="right"))
+    last = max(int(np.searchsorted(ends, high, side="left")), first)
+    begin, end = (first << _CELL) - LARGEST, ((last + 1) << _CELL) - LARGEST
+    distinct, counts = np.unique(codes[(codes >= begin) & (codes < end)], return_counts=True)
+    return int(ends[first - 1]) if first else 0, distinct, counts
+
+
+@njit(nogil=True, cache=True)
+def _count_cells(values: Float64, codes: Int32, cells: Int64) -> None:
+    for i in range(values.size):
+        code = code_of(values[i])
+        codes[i] = code
+        cells[(code + LARGEST) >> _CELL] += 1
+
+
+@njit(nogil=True, cache=True)
+def count_distances(values: Float64, centre: float) -> Int64:
+    """How many records have |x − centre| in each bin. Those in the centre's own grid cell are in none."""
+    bins = np.zeros(BINS, np.int64)
+    own = code_of(centre)
+    for i in range(values.size):
+        if code_of(values[i]) == own:
+            continue
+        bits = np.float64(values[i] - centre).view(np.uint64) & _MASK
+        exponent = np.int64(bits >> np.uint64(52)) - 1023
+        upper = np.int64((bits & np.uint64((1 << 52) - 1)) >= _ROOT)
+        bins[int(min(max(2 * exponent + upper - FIRST_BIN, np.int64(0)), np.int64(BINS - 1)))] += 1
+    return bins
+
+
+@njit(nogil=True, cache=True)
+def winsorise(values: Float64, centre: float, limit: float, out: NDArray[np.int16]) -> None:
+    """out = (x − centre)/limit, clipped to ±1, in whole multiples of 1/32767."""
+    for i in range(values.size):
+        out[i] = np.int16(np.rint(min(max((values[i] - centre) / limit, -1.0), 1.0) * 32767.0))

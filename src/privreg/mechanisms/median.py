@@ -1,0 +1,104 @@
+"""A median without bounds: the exponential mechanism on a fixed grid of values that covers every scale.
+
+Proof: docs/proofs/median.md. Exact check: tests/test_median.py.
+"""
+
+from functools import cache
+from math import ceil
+
+import numpy as np
+
+from privreg.kernels.ranks import Float64, Int64
+from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, value_of
+from privreg.privacy.account import Account
+from privreg.privacy.steps import Pick
+
+GRID = 2**20  # scores are whole multiples of 1/GRID
+REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
+_LOG_ERROR = 2.0**-44  # more than the floating-point error of a logarithm below 64 and of a sum of weights
+
+
+def plan_median(name: str, epsilon: float) -> Pick:
+    """The step that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
+    scale = GRID / epsilon
+    # A run's weight is known up to 1 + scale·_LOG_ERROR grid steps, a block's too, on both data sets.
+    slack = 8 * ceil(1 + scale * _LOG_ERROR)
+    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID)
+
+
+def noisy_median(account: Account, step: Pick, values: Float64) -> float:
+    """A grid value v picked with weight prior(v)·exp(ε·u(v)), u(v) = −min(max(0, #{x<v} − n/2, n/2 − #{x≤v}), reach)."""
+    reach = ceil(REACH * step.scale / GRID)
+    starts, utilities = runs(values, reach)
+    masses = np.diff(mass_below(np.append(starts, LARGEST + 1)))
+    scores = utilities * (GRID // 2) + np.rint(step.scale * np.log(masses)).astype(np.int64)
+    total = account.pick_within(
+        step, scores, lambda i: (mass_at(int(starts[i])), mass_at(int(starts[i])) + int(masses[i]))
+    )
+    return value_of(code_at(total))
+
+
+def runs(values: Float64, reach: int) -> tuple[Int64, Int64]:
+    """Stretches of grid values that have the same utility: their first codes, and twice the utility."""
+    n = values.size
+    low, high = max(n // 2 - reach, 0), min(n - n // 2 + reach + 1, n)
+    below, codes, counts = codes_near(values, low, high)
+    up_to = below + np.cumsum(counts)
+    # Below the first code, then alternately at a code and between it and the next.
+    starts = np.empty(2 * codes.size + 1, np.int64)
+    starts[0], starts[1::2], starts[2::2] = -LARGEST, codes, codes + 1
+    less = np.empty(starts.size, np.int64)
+    less[0], less[1::2], less[2::2] = below, up_to - counts, up_to
+    most = np.empty(starts.size, np.int64)
+    most[0], most[1::2], most[2::2] = below, up_to, up_to
+    utilities = -np.maximum(np.maximum(2 * less - n, n - 2 * most), 0)
+    used = np.append(starts[1:], LARGEST + 1) > starts
+    return starts[used], np.maximum(utilities, -2 * reach)[used]
+
+
+@cache
+def _prior() -> tuple[Int64, Int64]:
+    """Cumulative integer weights of the octaves, and of the mantissas of one octave.
+
+    Octaves fall off slowly from 2². In an octave half of the weight is even and half is shared equally by the dyadic
+    levels of the mantissa, so that round numbers, where many records may sit, are found.
+    """
+    exponents = np.arange(LOWEST, HIGHEST + 1)
+    octaves = np.rint(2.0**20 / (1 + ((exponents - 2) / 10) ** 2)).astype(np.int64)
+    mantissa = np.arange(2**MANTISSA, dtype=np.int64)
+    lowest_bit = np.where(mantissa == 0, 2 ** (MANTISSA - 1), mantissa & -mantissa)
+    weights = MANTISSA + 1 + 2 * lowest_bit
+    zero = np.zeros(1, np.int64)
+    return np.append(zero, np.cumsum(octaves)), np.append(zero, np.cumsum(weights))
+
+
+@cache
+def _totals() -> tuple[int, int]:
+    """The weight of all positive values, and of zero (3 % of everything)."""
+    octaves, mantissas = _prior()
+    positive = int(octaves[-1]) * int(mantissas[-1])
+    return positive, round(positive * 2 * 0.03 / 0.97)
+
+
+def mass_below(codes: Int64) -> Int64:
+    """The prior's integer weight of all grid values with lower codes; codes from −LARGEST to LARGEST + 1."""
+    octaves, mantissas = _prior()
+    positive, zero = _totals()
+    place = np.where(codes > 0, codes - 1, -codes)  # for c ≤ 0: the values below are those above −c
+    octave, mantissa = place >> MANTISSA, place & (2**MANTISSA - 1)
+    width = np.diff(np.append(octaves, octaves[-1]))[octave]
+    inner = octaves[octave] * mantissas[-1] + width * mantissas[mantissa]
+    return np.where(codes > 0, positive + zero + inner, positive - inner)
+
+
+def mass_at(code: int) -> int:
+    return int(mass_below(np.array([code]))[0])
+
+
+def code_at(mass: int) -> int:
+    """The code whose stretch of the cumulative prior contains `mass`."""
+    low, high = -LARGEST, LARGEST + 1  # mass_below(low) ≤ mass < mass_below(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if mass_at(middle) <= mass else (low, middle)
+    return low

@@ -1,0 +1,51 @@
+"""Columns that go with a target, chosen by Kendall's rank correlation; the target may be a residual.
+
+A residual of a released model is a function of one record and of released values, so the score moves no further than
+with the label itself. Proof: docs/proofs/screening.md, docs/proofs/kendall.md. Exact check: tests/test_screening.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from privreg.kernels.pairs import concordance
+from privreg.kernels.ranks import Float64, Int64, Ranks, rank_column
+from privreg.mechanisms.peel import peel
+from privreg.privacy.account import Account
+from privreg.privacy.steps import Pick
+
+GRID = 2**20  # scores are whole multiples of 1/GRID
+# Adding a record changes |τ̂| by an amount in [−3/2, 1], so two columns' changes differ by at most 5/2; a difference of
+# two such terms changes by an amount in [−5/2, 5/2]. docs/proofs/kendall.md
+FIRST_RANGE = 5 * GRID // 2
+LATER_RANGE = 5 * GRID
+
+
+def round_scores(label: Any, redundancy: Any, chosen: int, n: Any) -> Any:
+    """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
+
+    `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features, in integers large
+    enough for GRID·t·n²/2. The score is the fraction (t·label − redundancy)/(t·(n − 1)) with t = max(chosen, 1).
+    Rounding down costs no sensitivity, because the bounds on its change are whole multiples of the grid step.
+    """
+    t = max(chosen, 1)
+    return GRID * (t * label - redundancy) // (t * np.maximum(n - 1, 1))
+
+
+def plan_screening(names: Sequence[str], epsilon: float) -> list[Pick]:
+    """Picks that cost `epsilon` of bounded range each."""
+    return [Pick(name, FIRST_RANGE, FIRST_RANGE / epsilon, GRID) for name in names]
+
+
+def screening_scores(target: Float64, columns: list[Ranks], n_jobs: int | None) -> Int64:
+    """⌊GRID·|C − D|/(n − 1)⌋ of each column with the target."""
+    pairs = np.abs(concordance(rank_column(target), columns, n_jobs)).astype(object)  # these do not overflow
+    return round_scores(pairs, 0, 0, target.size).astype(np.int64)
+
+
+def screen(
+    account: Account, steps: Sequence[Pick], target: Float64, columns: list[Ranks], n_jobs: int | None
+) -> list[int]:
+    """The places of len(steps) columns, in the order chosen."""
+    return peel(account, steps, screening_scores(target, columns, n_jobs))

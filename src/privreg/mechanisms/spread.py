@@ -1,0 +1,83 @@
+"""The spread of a column without bounds: a noisy histogram of distances from its centre, and how to read it.
+
+Proof: docs/proofs/spread.md. Exact check: tests/test_spread.py.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from privreg.kernels.ranks import Float64
+from privreg.kernels.values import BINS, FIRST_BIN, count_distances
+from privreg.privacy.account import Account
+from privreg.privacy.steps import Gaussian
+
+GRID = 2**28  # grid steps for one record
+
+_EDGES = 2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS + 1) / 2)
+_MIDDLES = 2.0 ** ((np.arange(FIRST_BIN, FIRST_BIN + BINS) + 0.5) / 2)
+
+WINDOWS = (1, 2, 4, 6)  # bins looked at together
+SURE = 4.5  # standard deviations of noise from which a window is kept
+LIKELY = 1.5  # and from which a single bin at its edge is
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a column is winsorised and scaled: clip(x − centre, ±limit)/unit."""
+
+    limit: float
+    unit: float
+    sure: bool  # whether anything stood out from the noise
+
+
+def plan_histogram(name: str, mu_squared: float) -> Gaussian:
+    """One record is in one bin at most."""
+    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), BINS, GRID)
+
+
+def noisy_histogram(account: Account, step: Gaussian, values: Float64, centre: float) -> Float64:
+    """How many records lie at each distance from the centre, plus noise. Those in its own grid cell are not counted."""
+    return account.gaussian(step, count_distances(values, centre) * GRID) / GRID
+
+
+def read_spread(histogram: Float64, sigma: float, records: float, most: float) -> Spread:
+    """Post-processing that never fails: the largest limit that is at most `most` times the winsorised deviation."""
+    kept, sure = _kept_bins(histogram, sigma)
+    weights = np.where(kept, np.maximum(histogram, 0), 0)
+    weights = weights / max(records, weights.sum())
+    bins = np.flatnonzero(kept)
+    limits = _EDGES[bins + 1]
+    variances = (weights * np.minimum(_MIDDLES, limits[:, None]) ** 2).sum(axis=1)
+    fitting = np.flatnonzero(limits**2 <= most**2 * variances)
+    at = fitting[-1] if fitting.size else 0
+    return Spread(float(limits[at]), max(sqrt(variances[at]), float(limits[at]) / most), sure)
+
+
+def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:
+    """Which bins are taken to hold records, and whether any window stood out."""
+    kept = np.zeros(BINS, bool)
+    likely = np.append(histogram > LIKELY * sigma, False)
+    sums = np.append(0.0, np.cumsum(histogram))
+    best, best_score = slice(0, 1), -np.inf
+    for width in WINDOWS:
+        window = (sums[width:] - sums[:-width]) / (sqrt(width) * sigma)
+        for first in np.flatnonzero(window > SURE).tolist():
+            inside = np.flatnonzero(likely[first : first + width])
+            if inside.size:
+                low, high = first + int(inside[0]), first + int(inside[-1]) + 1
+                while low > 0 and likely[low - 1]:
+                    low -= 1
+                while likely[high]:
+                    high += 1
+                kept[low:high] = True
+        exponents = (np.arange(window.size) + FIRST_BIN + width / 2) / 2
+        score = np.maximum(window, 0) ** 2 / 2 - np.log1p(((exponents - 2) / 10) ** 2)
+        if score.max() > best_score:
+            first = int(score.argmax())
+            best, best_score = slice(first, first + width), float(score.max())
+    sure = bool(kept.any())
+    if not sure:
+        kept[best] = True
+    return kept, sure
