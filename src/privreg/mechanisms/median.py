@@ -27,7 +27,10 @@ def plan_median(name: str, epsilon: float) -> Pick:
 
 
 def noisy_median(account: Account, step: Pick, values: Float64) -> float:
-    """A grid value v picked with weight prior(v)·exp(ε·u(v)), u(v) = −min(max(0, #{x<v} − n/2, n/2 − #{x≤v}), reach)."""
+    """A grid value v, picked with weight prior(v)·exp(ε·u(v)).
+
+    u(v) = −max(0, #{x<v} − n/2, n/2 − #{x≤v}), but not below −reach.
+    """
     reach = ceil(REACH * step.scale / GRID)
     starts, utilities = runs(values, reach)
     masses = np.diff(mass_below(np.append(starts, LARGEST + 1)))

@@ -169,7 +169,7 @@ class Fitting:
         gradient = plan_gradient(name + "gradient", width, share / 2)
         return release_moments(
             self._account, rows, rounded, radius, clip, products=products, gradient=gradient, n_jobs=self._n_jobs
-        ), radius
+        )
 
     def _clip(self, phase: int, residuals: Float64) -> float:
         epsilon = pick_epsilon(self._share(self.schedule.quantile))

@@ -36,7 +36,7 @@ class PrivateLinearRegression(PrivateRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:
+    def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:  # noqa: ARG002
         return AdaptiveAccount(budget, noise)
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
