@@ -5,9 +5,19 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privreg.errors import BudgetError, NotPrivateWarning, NotReleasedWarning, PrivregError, SchemaError
+    from privreg.errors import (
+        BudgetError,
+        ModelFileError,
+        NotPrivateWarning,
+        NotReleasedWarning,
+        PrivregError,
+        SchemaError,
+    )
+    from privreg.model_file import load_model
+    from privreg.planner import plan
     from privreg.regression.boosted_adassp import BoostedAdaSSP
     from privreg.regression.non_dp import NonDP
+    from privreg.regression.private_linear import PrivateLinearRegression
     from privreg.regression.tukey import TukeyRegression
     from privreg.selection.dp_kendall import DPKendall
     from privreg.selection.sub_lasso import SubLasso
@@ -16,13 +26,17 @@ __all__ = [
     "BoostedAdaSSP",
     "BudgetError",
     "DPKendall",
+    "ModelFileError",
     "NonDP",
     "NotPrivateWarning",
     "NotReleasedWarning",
+    "PrivateLinearRegression",
     "PrivregError",
     "SchemaError",
     "SubLasso",
     "TukeyRegression",
+    "load_model",
+    "plan",
 ]
 
 __version__ = version("privreg")
@@ -32,13 +46,17 @@ _HOME = {
     "BoostedAdaSSP": "privreg.regression.boosted_adassp",
     "BudgetError": "privreg.errors",
     "DPKendall": "privreg.selection.dp_kendall",
+    "ModelFileError": "privreg.errors",
     "NonDP": "privreg.regression.non_dp",
     "NotPrivateWarning": "privreg.errors",
     "NotReleasedWarning": "privreg.errors",
+    "PrivateLinearRegression": "privreg.regression.private_linear",
     "PrivregError": "privreg.errors",
     "SchemaError": "privreg.errors",
     "SubLasso": "privreg.selection.sub_lasso",
     "TukeyRegression": "privreg.regression.tukey",
+    "load_model": "privreg.model_file",
+    "plan": "privreg.planner",
 }
 
 

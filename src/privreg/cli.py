@@ -32,3 +32,26 @@ def demo() -> None:
     from privreg.demo import run
 
     run()
+
+
+@app.command()
+def plan(
+    rows: int = typer.Option(..., help="Number of records in the table, roughly.", min=0),
+    columns: int = typer.Option(..., help="Number of feature columns, one for each level of a category.", min=1),
+    epsilon: float = typer.Option(..., help="The privacy budget ε."),
+    delta: float = typer.Option(1e-6, help="The privacy budget δ."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """What accuracy to expect from a budget, before anything is spent. Reads no data."""
+    import json
+
+    from privreg.planner import plan as simulate
+    from privreg.progress import bar
+
+    try:
+        with bar("simulating") as advance:
+            outlook = simulate(rows, columns, epsilon, delta, progress=advance)
+    except ValueError as error:
+        typer.echo(f"privreg plan: {error}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(json.dumps(outlook.to_dict()) if as_json else str(outlook))

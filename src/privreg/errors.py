@@ -2,7 +2,8 @@
 
 PrivregError
  ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
- └── BudgetError (ValueError)   a release would cost more than the budget allows
+ ├── BudgetError (ValueError)   a release would cost more than the budget allows
+ └── ModelFileError (ValueError)   a file is not a model of this package, or damaged
 
 UserWarning
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
@@ -20,6 +21,10 @@ class SchemaError(PrivregError, ValueError):
 
 class BudgetError(PrivregError, ValueError):
     """A release would cost more than the budget allows."""
+
+
+class ModelFileError(PrivregError, ValueError):
+    """A file that is not a model, or a damaged one."""
 
 
 class NotPrivateWarning(UserWarning):

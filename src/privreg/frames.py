@@ -65,6 +65,30 @@ def numbers(series: nw.Series[Any], what: str) -> Float64:
     return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
+def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
+    """A number for each value, the same for equal ones, −1 for missing ones."""
+    if series.dtype.is_integer() and series.null_count() == 0:
+        return np.unique(series.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    values = np.empty(len(series), np.object_)
+    values[:] = series.to_list()  # floats would not keep large integers with missing ones among them apart
+    return untyped_identities(values)
+
+
+def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The same for Python objects. None and NaN are missing; what cannot be hashed is known by how it prints."""
+    known: dict[Any, int] = {}
+
+    def identity(value: Any) -> int:
+        try:
+            if value is None or value != value:
+                return -1
+            return known.setdefault((_sort_of(value), value), len(known))
+        except Exception:  # no value is an error
+            return known.setdefault(("printed", repr(value)), len(known))
+
+    return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
+
+
 def _declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
     """The levels that a column's *type* declares; None if the column is numeric.
 

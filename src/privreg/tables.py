@@ -12,6 +12,7 @@ False and True; a plain numpy array has only numbers, its booleans being 0 and 1
 """
 
 from collections import Counter
+from copy import copy
 from numbers import Real
 from typing import Any
 
@@ -21,10 +22,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from privreg.errors import SchemaError
-from privreg.frames import Categories, Codes, Column, columns_of, numbers
+from privreg.frames import Categories, Codes, Column, columns_of, identities, numbers, untyped_identities
 from privreg.kernels.ranks import MAX_RECORDS, Float64, copy_columns
 
-__all__ = ["Categories", "Records", "Table", "read_table", "read_target"]
+__all__ = ["Categories", "Records", "Table", "read_identities", "read_table", "read_target"]
 
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
 
@@ -113,11 +114,27 @@ class Records:
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
         self._table = table
-        self.target = target if self._kept is None else target[self._kept]
+        self.target = self.align(target)
 
     @property
     def n_records(self) -> int:
         return self.target.size
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table, complete or not."""
+        return self._table.n_rows
+
+    def align(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of an array with a value for each row of the table, the values of the records."""
+        return values if self._kept is None else values[self._kept]
+
+    def subset(self, index: NDArray[np.int64]) -> "Records":
+        """The given records only."""
+        chosen = copy(self)
+        chosen._kept = index if self._kept is None else self._kept[index]
+        chosen.target = self.target[index]
+        return chosen
 
     def __len__(self) -> int:
         return len(self._table)
@@ -176,6 +193,24 @@ def read_target(data: Any) -> Float64:
     if array.ndim != 1:
         raise SchemaError(f"y should be a 1d array, got an array of {array.ndim} dimensions instead")
     return _float64(array)
+
+
+def read_identities(data: Any) -> NDArray[np.int64]:
+    """A number for each row, the same for equal values and −1 for missing ones, of any one-dimensional input."""
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        if len(frame.columns) != 1:
+            raise SchemaError("groups must be one column")
+        frame = next(frame.iter_columns())
+    if isinstance(frame, nw.Series):
+        return identities(frame)
+    array = data if isinstance(data, np.ndarray) else np.asarray(data, np.object_)
+    if array.ndim != 1:
+        raise SchemaError(f"groups should be a 1d array, got an array of {array.ndim} dimensions instead")
+    if array.dtype.kind not in "biufUS":
+        return untyped_identities(array)
+    codes = np.unique(array, return_inverse=True)[1].astype(np.int64)
+    return np.where(array != array, -1, codes)  # NaN
 
 
 _NO_COLUMNS = "X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: the table has no feature columns"

@@ -58,6 +58,15 @@ class Budget:
         object.__setattr__(self, "delta", float(self.delta))
 
 
+def check_delta(budget: Budget) -> None:
+    """Raise ValueError unless delta is large enough for Gaussian noise."""
+    if budget.delta < SMALLEST_DELTA:
+        raise ValueError(
+            f"delta must be at least {SMALLEST_DELTA:g}: Gaussian noise gives no guarantee with delta = 0, "
+            f"got {budget.delta!r}"
+        )
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.steps import BlackBox, Step, round_up
+from privreg.privacy.steps import BlackBox, Step, round_up, step_from_dict
 
 ONE_RECORD = "one record"
 
@@ -44,11 +44,18 @@ class Receipt:
             "unit": self.unit,
             "private": self.private,
             "composition": "planned" if self.rows is None else "gaussian, adaptive",
+            "rows": self.rows,
             "steps": [
                 {"name": s.name, "mechanism": s.mechanism, "parameters": s.parameters, "cost": self._cost(s)}
                 for s in self.steps
             ],
         }
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> "Receipt":
+        """A receipt from what `to_dict` gave."""
+        steps = tuple(step_from_dict(s) for s in record["steps"])
+        return cls(steps, Budget(**record["requested"]), record["private"], record["unit"], record["rows"])
 
     def __str__(self) -> str:
         rows = [("step", "mechanism", "noise", "cost")]

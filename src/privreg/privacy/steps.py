@@ -8,7 +8,7 @@ cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, inf, isfinite, log, nextafter, pi, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 def round_up(value: Fraction) -> float:
@@ -147,7 +147,7 @@ class GaussianMatrix(_Release):
     Σ u_i⁴ + 2·Σ_{i<j} u_i²u_j² = |u|⁴, one row costs no more than |u|⁴/scale². Proof: docs/proofs/moments.md.
     """
 
-    mechanism: ClassVar[str] = "gaussian"
+    mechanism: ClassVar[str] = "gaussian matrix"
     name: str
     norm_squared: int
     scale: float
@@ -224,3 +224,12 @@ class ProposeTestRelease(_Release):
 
 
 Step = Pick | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease
+
+_KINDS: dict[str, type[Step]] = {
+    kind.mechanism: kind for kind in (Pick, Laplace, Gaussian, GaussianMatrix, BlackBox, ProposeTestRelease)
+}
+
+
+def step_from_dict(record: dict[str, Any]) -> Step:
+    """A step from its entry in `Receipt.to_dict`."""
+    return _KINDS[record["mechanism"]](name=record["name"], **record["parameters"])

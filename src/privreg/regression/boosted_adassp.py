@@ -9,7 +9,7 @@ import numpy as np
 from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums, shrink_factors
 from privreg.kernels.ranks import Float64, Int64
 from privreg.privacy.account import Account, PlannedAccount
-from privreg.privacy.accountant import SMALLEST_DELTA, Budget, calibrate
+from privreg.privacy.accountant import Budget, calibrate, check_delta
 from privreg.privacy.steps import Gaussian, Step
 from privreg.regression.base import PrivateRegressor
 from privreg.tables import Categories, Records, Table
@@ -77,11 +77,7 @@ class BoostedAdaSSP(PrivateRegressor):
         self.random_state = random_state
 
     def _check_parameters(self, budget: Budget) -> None:
-        if budget.delta < SMALLEST_DELTA:
-            raise ValueError(
-                f"delta must be at least {SMALLEST_DELTA:g}: Gaussian noise gives no guarantee with delta = 0, "
-                f"got {budget.delta!r}"
-            )
+        check_delta(budget)
         if not isinstance(self.rounds, Integral) or isinstance(self.rounds, bool) or self.rounds < 1:
             raise ValueError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
         for name in ("clip_x", "clip_y"):

@@ -44,6 +44,10 @@ class Fitting:
         self.terms: list[Term] = []
         self.sure_label = False
 
+    def warnings(self) -> list[str]:
+        """What may be wrong with the fit, in plain words; decided from released values only."""
+        return []
+
     def _share(self, part: float) -> float:
         """μ² of this part of the budget."""
         return part * self._mu_squared

@@ -1,21 +1,68 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
-from typing import Any
+from math import isfinite
+from numbers import Integral
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from privreg.kernels.ranks import Float64
+from privreg.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget
+from privreg.privacy.accountant import Budget, check_delta
 from privreg.privacy.noise import Noise
+from privreg.privacy.receipt import ONE_RECORD
 from privreg.regression.base import PrivateRegressor
 from privreg.regression.fitting import Fitting
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Records, Table
 
+SMALLEST_EPSILON = 1e-6
+
 
 class PrivateLinearRegression(PrivateRegressor):
-    """Differentially private linear regression without data bounds or tuning."""
+    """Linear regression under differential privacy, without data bounds and with nothing to tune.
+
+    A private count of the records sets a schedule for the budget. Centre and spread of the label and of each column
+    are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
+    columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
+    leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
+    made well-conditioned; the last is shrunk by how much of it may be noise.
+
+    The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
+    end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
+
+    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/test_flagship_privacy.py.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget, for adding or removing one record (or one person, see `fit`); delta must be positive.
+    k : the most features to use; "auto" uses as many as the data can carry at this budget.
+    rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
+        by group privacy: noise grows in proportion.
+    categories : declared levels of text or code columns of a data frame, by column name.
+    n_jobs : number of threads as in scikit-learn; −1 uses every core. Results do not depend on it.
+    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model in the units of the data, one coefficient for each column, 0 if it was not chosen.
+    standard_error_, intercept_error_ : standard errors that cover sampling and privacy noise; NaN if not chosen.
+    linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
+    selected_features_ : names (or column numbers) in the order chosen.
+    n_records_ : a lower estimate of the number of records, released privately.
+    warnings_ : plain sentences about what may be wrong with this fit, from released values only.
+    receipt_ : what was spent.
+    """
 
     model_: WinsorisedModel
+    standard_error_: Float64
+    intercept_error_: float
+    linear_range_: Float64
+    n_records_: float
+    warnings_: list[str]
 
     def __init__(
         self,
@@ -36,15 +83,115 @@ class PrivateLinearRegression(PrivateRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn from X and y. Spends the budget.
+
+        `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
+        person, of whose complete records `rows_per_person` are kept, chosen at random. A record without a person is
+        left out.
+        """
+        self._people = groups is not None
+        if groups is None:
+            return self._fit(X, y)
+        return self._fit(X, y, lambda records, noise: keep_rows(records, groups, self.rows_per_person, noise))
+
+    @property
+    def selected_features_(self) -> list[Any]:
+        """The features of the model in the order chosen: names, or numbers for an array."""
+        check_is_fitted(self)
+        return self._labels(list(dict.fromkeys(term.column for term in self.model_.terms)))
+
+    def confidence_interval(self, z: float = 1.959964) -> Float64:
+        """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""
+        check_is_fitted(self)
+        return self.coef_[:, None] + np.outer(self.standard_error_, [-z, z])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model as plain JSON; `privreg.load_model` reads it."""
+        from privreg.model_file import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @property
+    def _unit(self) -> str:
+        return f"one person, at most {_rows(self.rows_per_person)}" if self._people else ONE_RECORD
+
+    def _check_parameters(self, budget: Budget) -> None:
+        check_delta(budget)
+        if budget.epsilon < SMALLEST_EPSILON:
+            raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {self.epsilon!r}")
+        if self.k != "auto" and not _whole(self.k):
+            raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
+        if not _whole(self.rows_per_person):
+            raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
+
     def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:  # noqa: ARG002
-        return AdaptiveAccount(budget, noise)
+        return AdaptiveAccount(budget, noise, int(self.rows_per_person) if self._people else 1)
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
         fitting = Fitting(account, records, None if self.k == "auto" else int(self.k), self.n_jobs)
-        self.model_ = fitting.run()
-        in_units = self.model_.in_units(len(records)) @ self.model_.theta
-        self.coef_ = in_units[:-1]
-        self.intercept_ = float(in_units[-1]) + self.model_.label.centre
+        self._set(fitting.run(), len(records))
+        self.n_records_ = fitting.records
+        self.warnings_ = fitting.warnings()
+
+    def _set(self, model: WinsorisedModel, columns: int) -> None:
+        """The attributes that follow from the model."""
+        self.model_ = model
+        in_units = model.in_units(columns)
+        used = (in_units != 0).any(axis=1)
+        values = in_units @ model.theta
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", in_units, model.covariance, in_units))
+        errors[~used] = np.nan
+        self.coef_, self.intercept_ = values[:-1], float(values[-1]) + model.label.centre
+        self.standard_error_, self.intercept_error_ = errors[:-1], float(errors[-1])
+        self.linear_range_ = model.intervals(columns)
 
     def _predict(self, table: Table) -> Float64:
         return self.model_.predict(table)
+
+    def summary(self) -> str:
+        """The model as a table of coefficients, what to know about it, and what it cost."""
+        check_is_fitted(self)
+        chosen = list(dict.fromkeys(term.column for term in self.model_.terms))
+        rows: list[tuple[str, ...]] = [("feature", "coefficient", "std. error", "95 % interval", "linear between")]
+        interval = self.confidence_interval()
+        for j, name in zip(chosen, self._labels(chosen), strict=True):
+            rows.append(
+                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", _span(*interval[j]),
+                 _span(*self.linear_range_[j]))
+            )  # fmt: skip
+        margin = 1.959964 * self.intercept_error_
+        error = (f"{self.intercept_error_:.2g}", _span(self.intercept_ - margin, self.intercept_ + margin))
+        rows.append(("(intercept)", f"{self.intercept_:.5g}", *(error if isfinite(margin) else ("", "")), ""))
+        lines = [*self._notes(), "", *_aligned(rows), "", str(self.receipt_)]
+        return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
+        low, high = (self.model_.label.centre + sign * self.model_.label.limit for sign in (-1, 1))
+        used = len({term.column for term in self.model_.terms})
+        notes = [f"A linear model of {used} of {len(self._names)} features, from about {self.n_records_:.3g} records."]
+        if used:
+            notes.append(f"Predictions lie between {low:.5g} and {high:.5g}.")
+        return notes + [f"Warning: {text}" for text in self.warnings_]
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.4g} … {high:.4g}"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
+        for name, *cells in rows
+    ]
+    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]
