@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from math import sqrt
 from numbers import Integral
 from typing import Any
@@ -35,7 +36,7 @@ class Outlook:
     @property
     def kept(self) -> float:
         """Part of least squares' R² that is left."""
-        return self.median / self.least_squares
+        return max(self.median, 0.0) / self.least_squares if self.least_squares > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class Plan:
             "──────  ──────────────  ──────────  ────────────────────────  ────",
         ]
         for o in self.outlooks:
-            span = f"{o.low:.2f} … {o.high:.2f}"
-            lines.append(f"{o.signal:6.1f}  {o.least_squares:14.2f}  {o.median:10.2f}  {span:>24}  {o.kept:4.0%}")
+            span = f"{_short(o.low)} … {_short(o.high)}"
+            cells = f"{_short(o.least_squares):>14}  {_short(o.median):>10}  {span:>24}  {o.kept:4.0%}"
+            lines.append(f"{o.signal:6.1f}  {cells}")
         lines += ["", "Simulated on made-up tables; no data was read and nothing was spent."]
         return "\n".join(lines)
 
@@ -90,7 +92,7 @@ def plan(
     check_delta(budget)
     simulated = min(rows, max(MOST_ROWS, 20 * columns))
     # Fewer rows at a larger budget: what counts is the number of rows times μ.
-    more = adaptive_budget(budget) * (rows / max(simulated, 1)) ** 2
+    more = adaptive_budget(budget) * Fraction(rows, max(simulated, 1)) ** 2
     larger = budget if simulated == rows else Budget(adaptive_cost(more, budget.delta), budget.delta)
     size = rows * sqrt(adaptive_budget(budget))
     outlooks = []
@@ -117,7 +119,11 @@ def _trial(
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
-    return _r2(truth, model.predict(read_table(fresh))), _r2(truth, design[rows:] @ exact)
+    return _r2(truth, model.predict(read_table(fresh))), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+
+
+def _short(r2: float) -> str:
+    return f"{r2:.2f}" if r2 >= -1 else "< -1"
 
 
 def _r2(truth: Float64, predicted: Float64) -> float:
