@@ -71,6 +71,7 @@ def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
         return np.unique(series.to_numpy(), return_inverse=True)[1].astype(np.int64)
     values = np.empty(len(series), np.object_)
     values[:] = series.to_list()  # floats would not keep large integers with missing ones among them apart
+    values[np.asarray(series.is_null().to_numpy(), bool)] = None
     return untyped_identities(values)
 
 
