@@ -283,7 +283,7 @@ def test_the_last_bit_of_the_budget(rows):
     assert account.receipt().steps == ()
     assert noise.seen == []
     account.gaussian(step, ONE)
-    for tiny in (Gaussian("t", FINE, 2.0**60, 1), Pick("t", 1, 1e9)):
+    for tiny in (Gaussian("t", FINE, 2.0**50, 1), Pick("t", 1, 1e6)):
         with pytest.raises(RuntimeError, match="does not fit"):
             account.gaussian(tiny, ONE) if isinstance(tiny, Gaussian) else account.pick(tiny, ONE)
     assert noise.seen == [(step,)]

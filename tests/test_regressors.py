@@ -22,12 +22,13 @@ from privreg import (
     NonDP,
     NotPrivateWarning,
     NotReleasedWarning,
+    PrivateLinearRegression,
     SchemaError,
     TukeyRegression,
 )
 from privreg.regression.selected import SelectThenRegress
 
-PRIVATE = [TukeyRegression, BoostedAdaSSP, SelectThenRegress]
+PRIVATE = [PrivateLinearRegression, TukeyRegression, BoostedAdaSSP, SelectThenRegress]
 private = pytest.mark.parametrize("regressor", PRIVATE)
 every = pytest.mark.parametrize("regressor", [*PRIVATE, NonDP])
 

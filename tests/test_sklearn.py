@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from privreg import BoostedAdaSSP, DPKendall, NonDP, SubLasso, TukeyRegression
+from privreg import BoostedAdaSSP, DPKendall, NonDP, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.paper import make_method
 
 EXPECTED_FAILURES = {
@@ -28,6 +28,8 @@ def expected_failures(estimator):
         DPKendall(k=3, delta=1e-6, random_state=0),
         SubLasso(k=1, random_state=0),
         SubLasso(k=3, group_size="d", random_state=0),
+        PrivateLinearRegression(random_state=0),
+        PrivateLinearRegression(epsilon=50.0, delta=0.01, k=2, random_state=0),
         TukeyRegression(random_state=0),
         TukeyRegression(epsilon=200.0, delta=0.1, calibration="paper", random_state=0),
         BoostedAdaSSP(rounds=5, random_state=0),

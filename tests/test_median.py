@@ -1,0 +1,379 @@
+"""The median on a fixed grid: its law in closed form for every small data set over hostile values, and every neighbour.
+
+Proof: docs/proofs/median.md. The scores are those that `noisy_median` hands to the account. A code of a run has the
+run's weight times its share of the run's prior mass, so the law relative to the prior is constant on runs.
+"""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exact import assert_law, log_softmax, softmax
+from privreg.kernels import values as values_module
+from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, code_of, codes_near, value_of
+from privreg.mechanisms import median
+from privreg.mechanisms.median import code_at, mass_at, mass_below, noisy_median, plan_median, runs
+from privreg.privacy.account import _BLOCK, AdaptiveAccount, block_scores
+from privreg.privacy.accountant import Budget
+from privreg.privacy.noise import OpenDPNoise, SeededNoise
+from privreg.privacy.steps import Pick
+
+SAME_CELL = 1 + 1e-9
+HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, SAME_CELL, 3.0, -7.5, 1e308, -1e308]
+finite = st.one_of(st.sampled_from(HOSTILE), st.floats(-100, 100), st.floats(allow_nan=False, allow_infinity=False))
+codes = st.one_of(
+    st.integers(-LARGEST, LARGEST),
+    st.integers(-3, 3),
+    st.sampled_from([-LARGEST, LARGEST]),
+    st.integers(-(HIGHEST - LOWEST + 1), HIGHEST - LOWEST).map(lambda octave: octave << MANTISSA),
+)
+
+
+# ---- the grid
+
+
+@given(codes)
+def test_grid_values_are_their_own_code(code):
+    assert code_of(value_of(code)) == code
+    assert value_of(-code) == -value_of(code)
+
+
+@given(finite)
+def test_the_code_is_that_of_the_nearest_value(value):
+    """Nearest in the range of the grid, zero below it, and the ends beyond it."""
+    code = code_of(value)
+    assert -LARGEST <= code <= LARGEST
+    assert code_of(-value) == -code
+    if 2.0**LOWEST <= abs(value) <= value_of(LARGEST):
+        distance = abs(Fraction(value) - Fraction(value_of(code)))
+        for other in (max(code - 1, -LARGEST), min(code + 1, LARGEST)):
+            assert distance <= abs(Fraction(value) - Fraction(value_of(other)))
+    elif abs(value) > value_of(LARGEST):
+        assert abs(code) == LARGEST
+    elif abs(value) < 2.0 ** (LOWEST - 1):
+        assert code == 0
+
+
+def test_codes_of_extremes():
+    assert [code_of(v) for v in (0.0, -0.0, 5e-324, -5e-324, 1e-308, 2.0 ** (LOWEST - 2))] == [0] * 6
+    assert [code_of(v) for v in (1e308, np.inf, -1e308, -np.inf)] == [LARGEST, LARGEST, -LARGEST, -LARGEST]
+    assert [code_of(v) for v in (2.0**LOWEST, -(2.0**LOWEST))] == [1, -1]
+    assert value_of(1) == 2.0**LOWEST
+    assert value_of(LARGEST) == 2.0**HIGHEST * (2 - 2.0**-MANTISSA)
+    assert value_of(0) == 0.0
+
+
+@given(finite, finite)
+def test_codes_are_monotone(a, b):
+    low, high = sorted((a, b))
+    assert code_of(low) <= code_of(high)
+
+
+@given(codes)
+def test_the_prior_is_positive_whole_and_symmetric(code):
+    weight = mass_at(code + 1) - mass_at(code)
+    assert weight > 0
+    assert weight == mass_at(-code + 1) - mass_at(-code)
+    assert mass_at(-LARGEST) == 0
+    assert mass_at(LARGEST + 1) < 2**53  # exact as a float, and far from overflow
+
+
+@given(codes, st.data())
+def test_masses_and_codes_are_inverse(code, data):
+    low, high = mass_at(code), mass_at(code + 1)
+    for mass in (low, high - 1, data.draw(st.integers(low, high - 1))):
+        assert code_at(mass) == code
+
+
+def test_the_prior_adds_up_octave_by_octave():
+    """Every octave's weights by direct summation."""
+    for octave in (0, 37, HIGHEST - LOWEST):
+        start = 1 + (octave << MANTISSA)
+        every = np.arange(start, start + 2**MANTISSA + 1)
+        steps = np.diff(mass_below(every))
+        assert (steps > 0).all()
+        np.testing.assert_array_equal(np.diff(mass_below(np.sort(-every) + 1)), steps[::-1])
+
+
+# ---- runs
+
+
+def brute_force(values, reach, code):
+    """Twice the utility of a grid value, from its definition."""
+    own = np.array([code_of(v) for v in values])
+    less, most, n = int((own < code).sum()), int((own <= code).sum()), len(values)
+    return max(-max(0, 2 * less - n, n - 2 * most), -2 * reach)
+
+
+def near(values):
+    """Codes where the utility may change, and the ends."""
+    around = {code_of(v) + d for v in values for d in (-1, 0, 1)} | {-LARGEST, 0, LARGEST, -(1 << 20), 1 << 20}
+    return np.array(sorted(c for c in around if -LARGEST <= c <= LARGEST))
+
+
+@settings(max_examples=300)
+@given(st.lists(finite, max_size=30), st.integers(1, 6))
+def test_runs_are_the_utility(values, reach):
+    starts, utilities = runs(np.array(values, float), reach)
+    assert starts[0] == -LARGEST
+    assert (np.diff(starts) > 0).all()
+    assert starts[-1] <= LARGEST
+    for code in near(values):
+        at = np.searchsorted(starts, code, side="right") - 1
+        assert utilities[at] == brute_force(values, reach, code)
+
+
+@settings(max_examples=200)
+@given(st.lists(finite, max_size=40), finite, st.integers(1, 6), st.data())
+def test_a_record_moves_twice_the_utility_by_at_most_one(values, record, reach, data):
+    """Clipped or not, wherever the record is put, at every grid value."""
+    place = data.draw(st.integers(0, len(values)))
+    more = [*values[:place], record, *values[place:]]
+    at = near(more)
+    change = 0
+    for sign, list_of_values in ((-1, values), (1, more)):
+        starts, utilities = runs(np.array(list_of_values, float), reach)
+        change = change + sign * utilities[np.searchsorted(starts, at, side="right") - 1]
+    assert np.abs(change).max() <= 1
+
+
+@given(st.lists(finite, max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_codes_near_holds_what_it_promises(values, low, high):
+    values = np.array(values, float)
+    own = np.sort(np.array([code_of(v) for v in values], np.int64))
+    below, distinct, counts = codes_near(values, min(low, values.size), min(high, values.size))
+    expanded = np.repeat(distinct, counts)
+    np.testing.assert_array_equal(expanded, own[below : below + expanded.size])  # one stretch, without gaps
+    assert below <= low
+    assert below + expanded.size >= min(high, values.size)
+
+
+# ---- the law
+
+
+class Keeper:
+    """Stands in for the account: keeps what is to be drawn from."""
+
+    def pick_within(self, step, scores, bounds):
+        self.step, self.scores, self.bounds = step, scores, bounds
+        return bounds(0)[0]
+
+
+def log_law(values, step, at):
+    """Log-probability of each code of `at`, less the logarithm of its prior mass."""
+    keeper = Keeper()
+    noisy_median(keeper, step, np.array(values, float))
+    bounds = [keeper.bounds(i) for i in range(len(keeper.scores))]
+    assert [b[0] for b in bounds] == [0, *(b[1] for b in bounds[:-1])]  # the runs share out the whole prior
+    assert bounds[-1][1] == mass_at(LARGEST + 1)
+    lows = np.array([low for low, _ in bounds])
+    run = np.searchsorted(lows, mass_below(at), side="right") - 1
+    masses = np.array([high - low for low, high in bounds], float)
+    return (log_softmax(keeper.scores, keeper.step.scale) - np.log(masses))[run]
+
+
+POINTS = [0.0, 5e-324, 1.0, SAME_CELL, 3.0, -1e308, 1e308]
+
+
+def spreads(step, points=POINTS, most=4):
+    """Largest spread of log-ratios over all data sets of up to `most` records and all records added."""
+    at = near(points)
+    laws = {
+        chosen: log_law([points[i] for i in chosen], step, at)
+        for size in range(most + 2)
+        for chosen in combinations_with_replacement(range(len(points)), size)
+    }
+    return max(
+        np.ptp(laws[tuple(sorted((*chosen, record)))] - law)
+        for chosen, law in laws.items()
+        if len(chosen) <= most
+        for record in range(len(points))
+    )
+
+
+@pytest.mark.parametrize("reach", [60, 0.01])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_every_small_data_set_and_neighbour(epsilon, reach, monkeypatch):
+    """Within ε and close to it; also where utilities are cut off from one record on."""
+    monkeypatch.setattr(median, "REACH", reach)
+    step = plan_median("m", epsilon)
+    claimed = float(step.pure)
+    assert claimed == pytest.approx(epsilon, rel=1e-12)
+    assert 0.99 * claimed < spreads(step) <= claimed + 1e-9
+
+
+def test_noise_for_half_the_range_is_caught():
+    step = plan_median("m", 1.0)
+    half = Pick("m", step.range // 2, step.scale / 2, step.grid)
+    assert spreads(half, most=3) > 1.9 * float(half.pure)
+
+
+@settings(max_examples=40)
+@given(st.lists(finite, min_size=200, max_size=400), finite, st.sampled_from([0.5, 20.0]))
+def test_larger_data_sets(values, record, epsilon):
+    """Beyond the size from which picks are made by blocks, in windows that cut off most records, too."""
+    step = plan_median("m", epsilon)
+    at = near([*values, record])
+    assert np.ptp(log_law([*values, record], step, at) - log_law(values, step, at)) <= float(step.pure) + 1e-9
+
+
+# ---- picks by blocks
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 0.1, 1e-4, 1e-6, 1e-8])
+def test_weights_are_known_to_their_allowance(epsilon, rng):
+    """Rounded logarithms of masses and of block sums, against 40 digits: half of the allowance is never used."""
+    step = plan_median("m", epsilon)
+    assert step.range - median.GRID >= 8  # the slack of the plan
+    allowed = (step.range - median.GRID) / 8
+    used = 0.0
+    data = np.sort(rng.lognormal(sigma=3, size=700))
+    keeper = Keeper()
+    noisy_median(keeper, step, data)
+    starts, utilities = runs(data, int(np.ceil(median.REACH * step.scale / median.GRID)))
+    with mpmath.workdps(40):
+        scale = mpmath.mpf(step.scale)
+        for i in range(0, len(starts), 7):
+            low, high = keeper.bounds(i)
+            exact = int(utilities[i]) * (median.GRID // 2) + scale * mpmath.log(high - low)
+            used = max(used, abs(int(keeper.scores[i]) - exact))
+        scores = keeper.scores[: len(keeper.scores) // 37 * 37]
+        blocks = np.arange(0, len(scores), 37)
+        for got, block in zip(block_scores(scores, blocks, step.scale), scores.reshape(-1, 37), strict=True):
+            top = int(block.max())
+            total = mpmath.fsum(mpmath.exp((int(s) - top) / scale) for s in block)
+            used = max(used, abs(int(got) - top - scale * mpmath.log(total)))
+    assert 0.4 < used <= allowed * 0.75
+
+
+def test_long_sums_of_weights(rng):
+    """The longest blocks that the grid allows (√(4·LARGEST) runs), with weights of very different sizes."""
+    size = int(np.sqrt(4 * LARGEST)) + 1
+    scale = 2.0**50
+    scores = np.rint(scale * np.concatenate([rng.uniform(-40, 0, size), np.zeros(size)])).astype(np.int64)
+    got = block_scores(scores, np.array([0, size]), scale)
+    with mpmath.workdps(40):
+        for part, result in zip((scores[:size], scores[size:]), got, strict=True):
+            exact = scale * mpmath.log(mpmath.fsum(mpmath.exp(int(s) / mpmath.mpf(scale)) for s in part))
+            assert abs(int(result) - exact) <= 1 + scale * median._LOG_ERROR
+
+
+class Chooser(SeededNoise):
+    """Picks as told, and keeps what it was given."""
+
+    def __init__(self, picks=()):
+        super().__init__(np.random.default_rng(7))
+        self.picks, self.calls = list(picks), []
+
+    def pick(self, scores, scale):
+        self.calls.append((scores.copy(), scale))
+        return self.picks.pop(0)
+
+    def uniform(self, low, high):
+        return low
+
+
+STEP = Pick("p", 1, 25.0)
+ROOMY = Budget(5.0, 1e-6)
+
+
+@pytest.mark.parametrize("size", [_BLOCK + 1, 300, 1000])
+def test_two_stages_reach_every_candidate_once(size, rng):
+    """The closed-form law of the two stages is the softmax up to the rounding of block scores."""
+    scores = rng.integers(-200, 200, size)
+    law, first = np.zeros(size), Chooser([0, 0])
+    AdaptiveAccount(ROOMY, first).pick_within(STEP, scores, lambda i: (i, i + 1))
+    blocks = first.calls[0][0]
+    outer = softmax(blocks, STEP.scale)
+    reached = []
+    for b in range(len(blocks)):
+        chooser = Chooser([b, 0])
+        start = AdaptiveAccount(ROOMY, chooser).pick_within(STEP, scores, lambda i: (i, i + 1))
+        (_, outer_scale), (inside, inner_scale) = chooser.calls
+        assert outer_scale == inner_scale == STEP.scale
+        np.testing.assert_array_equal(inside, scores[start : start + len(inside)])
+        law[start : start + len(inside)] = outer[b] * softmax(inside, STEP.scale)
+        reached += range(start, start + len(inside))
+    assert reached == list(range(size))
+    ratio = np.log(law) - log_softmax(scores, STEP.scale)
+    assert np.ptp(ratio) <= 1 / STEP.scale + 1e-12  # half a grid step up, half a grid step down
+    assert max(len(c) for c in (blocks, inside)) < 2 * np.sqrt(size) + 2
+
+
+def test_short_lists_are_picked_from_at_once(rng):
+    scores = rng.integers(-9, 9, _BLOCK)
+    chooser = Chooser([5])
+    assert AdaptiveAccount(ROOMY, chooser).pick_within(STEP, scores, lambda i: (10 * i, 10 * i + 10)) == 50
+    np.testing.assert_array_equal(chooser.calls[0][0], scores)
+
+
+@pytest.mark.parametrize(("noise", "draws"), [(SeededNoise(np.random.default_rng(3)), 20000), (OpenDPNoise(), 1500)])
+def test_two_stages_follow_the_law(noise, draws, rng):
+    """Chi-square at level 1e-7, candidates put together by tens."""
+    scores = rng.integers(-60, 60, 400)
+    counts = np.zeros(40)
+    for _ in range(draws):
+        counts[AdaptiveAccount(ROOMY, noise).pick_within(STEP, scores, lambda i: (i, i + 1)) // 10] += 1
+    assert_law(counts, softmax(scores, STEP.scale).reshape(40, 10).sum(axis=1))
+
+
+def test_private_medians_follow_the_law():
+    """1500 private draws; chi-square at level 1e-7 over the runs."""
+    data = [1.0, 2.0, 2.0, 3.0, 10.0]
+    step = plan_median("m", 1.0)
+    budget = Budget(6.0, 1e-6)
+    keeper = Keeper()
+    noisy_median(keeper, step, np.array(data))
+    starts, _ = runs(np.array(data), 60)
+    counts = np.zeros(len(starts))
+    for _ in range(1500):
+        value = noisy_median(AdaptiveAccount(budget, OpenDPNoise()), step, np.array(data))
+        counts[np.searchsorted(starts, code_of(value), side="right") - 1] += 1
+    law = softmax(keeper.scores, step.scale)
+    assert law.max() < 0.9
+    assert_law(counts, law)
+
+
+# ---- accuracy
+
+
+def seeded(values, epsilon=0.5, seed=0):
+    account = AdaptiveAccount(Budget(20.0, 1e-6), SeededNoise(np.random.default_rng(seed)))
+    return noisy_median(account, plan_median("m", epsilon), np.asarray(values, float))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e6, -1e12])
+def test_finds_the_median_of_skewed_data(rng, scale):
+    data = rng.lognormal(sigma=2, size=3000) * scale
+    for seed in range(5):
+        below = (data < seeded(data, seed=seed)).mean()
+        assert 0.47 < below < 0.53
+
+
+@pytest.mark.parametrize("atom", [0.0, 3.0, -1024.0])
+def test_finds_an_atom_exactly(rng, atom):
+    data = np.where(rng.random(1000) < 0.6, atom, rng.normal(size=1000) * 1e5)
+    assert all(seeded(data, seed=seed) == atom for seed in range(5))
+
+
+def test_no_records_and_one_value():
+    assert np.isfinite(seeded([]))
+    assert seeded([5.0] * 500) == 5.0
+    assert abs(seeded([1e308] * 500)) == value_of(LARGEST)
+
+
+def test_cells_do_not_matter(rng, monkeypatch):
+    """Only a device for speed: runs are the same with other cells."""
+    data = rng.normal(size=500)
+    wanted = runs(data, 500)
+    for reach in (3, 30):
+        starts, utilities = runs(data, reach)
+        at = near(data)
+        full = np.maximum(wanted[1], -2 * reach)[np.searchsorted(wanted[0], at, side="right") - 1]
+        np.testing.assert_array_equal(utilities[np.searchsorted(starts, at, side="right") - 1], full)
+    assert values_module._CELLS * 2**values_module._CELL > 2 * LARGEST
