@@ -1,11 +1,11 @@
-"""`PrivateLinearRegression` on the paper's data sets, and what each part of the method is worth; writes results/flagship/.
+"""`PrivateLinearRegression` on the paper's data sets, and what each part of it is worth; writes results/flagship/.
 
     python benchmarks/flagship.py DATA [--trials N] [--ablations N]
 
-DATA holds `<task>_<name>.parquet` files with the label in `target`. The paper's protocol: random 90/10 splits, δ = 1e-5,
-median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares, clipped to [−1, 1]. Files
-whose names end in PARTIAL or NUMONLY are not the paper's data sets: means are given with and without them. Noise is
-seeded, from the same discrete laws as the private one, so that a run can be repeated.
+DATA holds `<task>_<name>.parquet` files with the label in `target`. The paper's protocol: random 90/10 splits,
+δ = 1e-5, median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares, clipped to
+[−1, 1]. Files whose names end in PARTIAL or NUMONLY are not the paper's data sets: means are given with and without
+them. Noise is seeded, from the same discrete laws as the private one, so that a run can be repeated.
 
 An ablation changes one thing. Its effect is the change of the mean, given with the smallest and largest effect found
 when each data set is left out in turn, so that no single one can carry it.
@@ -152,7 +152,7 @@ def write_ablations(
                 effects = np.array([after[name] - before[name] for name in sorted(before)])
                 without = (effects.sum() - effects) / (len(effects) - 1)
                 cells += [f"{v:+.4f}" for v in (effects.mean(), without.min(), without.max())]
-                cells += [int((effects > 0.01).sum()), int((effects < -0.01).sum())]
+                cells += [str((effects > 0.01).sum()), str((effects < -0.01).sum())]
             table.writerow([change, *cells])
             print(change, cells)
 

@@ -1,13 +1,13 @@
-"""The private count: its law's ratio is within ε and reaches it, and it undershoots as promised, in closed form."""
+"""The private counts: what they cost, exactly, and that the lower estimate undershoots as promised, in closed form."""
 
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp, log, sqrt
 
 import numpy as np
 import pytest
 
-from privreg.mechanisms.count import FAILURE, lower_count
-from privreg.privacy.account import PlannedAccount
+from privreg.mechanisms.count import FAILURE, GRID, lower_count, noisy_count, plan_noisy_count
+from privreg.privacy.account import AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, scale_for
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.steps import Laplace
@@ -44,3 +44,46 @@ def test_exact_probability_of_an_overestimate(epsilon, failure):
     above = exp(-(c + 1) / s) / (1 + exp(-1 / s))
     assert above <= failure
     assert above > failure * exp(-2 / s) / 2
+
+
+# ---- the count with Gaussian noise
+
+
+class Keeper(SeededNoise):
+    """Adds nothing, and keeps what it was given."""
+
+    def __init__(self):
+        super().__init__(np.random.default_rng(0))
+        self.calls = []
+
+    def gaussian(self, values, scale):
+        self.calls.append((values.tolist(), scale))
+        return values
+
+
+@pytest.mark.parametrize("n", [0, 1, 20, 10**6, 2**31])
+def test_a_record_moves_the_gaussian_count_by_its_claim(n):
+    """Exactly GRID steps, for noise of GRID/μ steps."""
+    keeper = Keeper()
+    step = plan_noisy_count("count", 0.01)
+    for size in (n, n + 1):
+        assert noisy_count(AdaptiveAccount(Budget(5.0, 1e-6), keeper), step, size) == size
+    ((before,), scale), ((after,), other) = keeper.calls
+    assert (after - before) ** 2 == step.sensitivity_squared == GRID**2
+    assert scale == other == step.scale
+    assert Fraction(after - before) ** 2 / Fraction(scale) ** 2 == step.mu_squared
+    assert step.coordinates == 1
+
+
+def test_the_gaussian_count_costs_what_was_asked_for():
+    for mu_squared in np.geomspace(1e-10, 10, 50):
+        assert float(plan_noisy_count("count", mu_squared).mu_squared) == pytest.approx(mu_squared, rel=1e-14)
+
+
+def test_the_noise_of_the_gaussian_count(rng):
+    """Standard deviation 1/μ in records; its standard error here is 1.6 %."""
+    step = plan_noisy_count("count", 0.04)
+    budget = Budget(5.0, 1e-6)
+    drawn = [noisy_count(AdaptiveAccount(budget, SeededNoise(rng)), step, 1000) for _ in range(2000)]
+    assert np.std(drawn) == pytest.approx(1 / sqrt(0.04), rel=0.1)
+    assert np.mean(drawn) == pytest.approx(1000, abs=0.6)

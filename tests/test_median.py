@@ -312,7 +312,7 @@ def test_short_lists_are_picked_from_at_once(rng):
     np.testing.assert_array_equal(chooser.calls[0][0], scores)
 
 
-@pytest.mark.parametrize(("noise", "draws"), [(SeededNoise(np.random.default_rng(3)), 20000), (OpenDPNoise(), 1500)])
+@pytest.mark.parametrize(("noise", "draws"), [(SeededNoise(np.random.default_rng(3)), 8000), (OpenDPNoise(), 1500)])
 def test_two_stages_follow_the_law(noise, draws, rng):
     """Chi-square at level 1e-7, candidates put together by tens."""
     scores = rng.integers(-60, 60, 400)

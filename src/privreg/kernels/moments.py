@@ -7,6 +7,7 @@ where it stands. Everything after is done record by record, by the same operatio
 """
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,24 +17,30 @@ from privreg.kernels.ranks import Float64, Int64
 from privreg.kernels.threads import share_out, single_threaded_blas
 
 _ENTRY = 2**22  # largest entry of a rounded matrix: 2^22 · 2^15 · 2^14 columns stay below 2^53
+_MOST_RESIDUAL = 2**24  # of a rounded residual, however short its row
 _CHUNK = 2**13  # records looked at together; sums of so many products below 2^30 are exact in float64 too
 
 
-def rotate(columns: Int16, matrix: Float64, radius: float, n_jobs: int | None) -> tuple[Int16, Float64]:
-    """Rows of the rotated frame shrunk to norm `radius`, in whole multiples of radius/grid, and the shrinking factors.
+class Rows(NamedTuple):
+    """Records in a rotated frame: shrunk to a radius, in whole multiples of radius/grid_for(width)."""
 
-    `matrix` has a row for each column. The squared norm of a rounded row never exceeds NORM².
-    """
+    values: Int16  # width × records
+    factors: Float64  # what each row was multiplied by
+    squares: Int64  # squared norms of the rounded rows: never above NORM²
+
+
+def rotate(columns: Int16, matrix: Float64, radius: float, n_jobs: int | None) -> Rows:
+    """Rows of the rotated frame; `matrix` has a row for each column."""
     width, n = matrix.shape[1], columns.shape[1]
-    rows, factors = np.empty((width, n), np.int16), np.empty(n)
+    rows, factors, squares = np.empty((width, n), np.int16), np.empty(n), np.zeros(n, np.int64)
     whole, units = _round_matrix(matrix)
 
     def work(first: int, last: int) -> None:
         chunk = whole.T @ columns[:, first:last].astype(np.float64)
-        _shrink(chunk, units, radius, grid_for(width), first, rows, factors)
+        _shrink(chunk, units, radius, grid_for(width), first, rows, factors, squares)
 
     _in_chunks(work, n, n_jobs)
-    return rows, factors
+    return Rows(rows, factors, squares)
 
 
 def linear_scores(columns: Int16, theta: Float64, n_jobs: int | None) -> Float64:
@@ -48,24 +55,38 @@ def linear_scores(columns: Int16, theta: Float64, n_jobs: int | None) -> Float64
     return result
 
 
-def round_residuals(residuals: Float64, clip: float) -> Int16:
-    """Residuals clipped to ±clip, in whole multiples of clip/NORM."""
-    return np.rint(np.clip(residuals / clip, -1.0, 1.0) * NORM).astype(np.int16)
+@njit(nogil=True, cache=True)
+def round_residuals(residuals: Float64, clip: float, squares: Int64) -> Int64:
+    """Residuals in whole multiples of clip/NORM, with |u|·|r| ≤ NORM² exactly: clipped to ±clip where |u| = NORM."""
+    whole = np.empty(residuals.size, np.int64)
+    for i in range(residuals.size):
+        most = np.int64(NORM * NORM / np.sqrt(np.maximum(squares[i], 1)))
+        while most > 0 and most * most * squares[i] > NORM**4:  # the root may be rounded up
+            most -= 1
+        limit = float(min(most, _MOST_RESIDUAL))
+        whole[i] = np.int64(np.rint(min(max(residuals[i] / clip * NORM, -limit), limit)))
+    return whole
 
 
-def joint_sums(rows: Int16, residuals: Int16, n_jobs: int | None) -> tuple[Int64, Int64, int]:
-    """Σ u·uᵀ, Σ u·r and Σ r², exactly."""
+def sum_of_squares(residuals: Int64) -> int:
+    """Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM: one record adds at most NORM²."""
+    clipped = np.minimum(np.abs(residuals), 2 * NORM)
+    return int((clipped * clipped // 4).sum())
+
+
+def joint_sums(rows: Int16, residuals: Int64, n_jobs: int | None) -> tuple[Int64, Int64]:
+    """Σ u·uᵀ and Σ u·r, exactly."""
     width, n = rows.shape
-    totals = [np.zeros((width + 1, width + 1), np.int64)]
+    totals = [np.zeros((width, width + 1), np.int64)]
 
     def work(first: int, last: int) -> None:
         block = np.empty((width + 1, last - first))
         block[:-1], block[-1] = rows[:, first:last], residuals[first:last]
-        totals.append((block @ block.T).astype(np.int64))  # integers below 2^43: exact in any order
+        totals.append((block[:-1] @ block.T).astype(np.int64))  # integers below 2^43: exact in any order
 
     _in_chunks(work, n, n_jobs)
     total = np.sum(totals, axis=0)
-    return total[:-1, :-1], total[:-1, -1], int(total[-1, -1])
+    return total[:, :-1], total[:, -1]
 
 
 def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:
@@ -85,7 +106,14 @@ def _in_chunks(work: Callable[[int, int], None], n: int, n_jobs: int | None) -> 
 
 @njit(nogil=True, cache=True)
 def _shrink(
-    whole: Float64, units: Float64, radius: float, grid: float, first: int, rows: Int16, factors: Float64
+    whole: Float64,
+    units: Float64,
+    radius: float,
+    grid: float,
+    first: int,
+    rows: Int16,
+    factors: Float64,
+    squares: Int64,
 ) -> None:
     width, n = whole.shape
     norms = np.zeros(n)
@@ -96,12 +124,12 @@ def _shrink(
     for i in range(n):
         norms[i] = min(1.0, radius / np.sqrt(max(norms[i], 1e-300)))
         factors[first + i] = norms[i]
-    squares = np.zeros(n, np.int64)
     for k in range(width):
         for i in range(n):
             entry = np.int64(np.rint(whole[k, i] * units[k] * norms[i] / radius * grid))
-            squares[i] += entry * entry
+            squares[first + i] += entry * entry
             rows[k, first + i] = entry
-    for i in range(n):
+    for i in range(first, first + n):
         if squares[i] > NORM * NORM:  # cannot happen; if it does, the record counts for nothing
-            rows[:, first + i] = 0
+            rows[:, i] = 0
+            squares[i] = 0

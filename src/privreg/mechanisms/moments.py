@@ -8,8 +8,8 @@ from math import sqrt
 
 import numpy as np
 
-from privreg.kernels.boosting import NORM, Int16, grid_for
-from privreg.kernels.moments import joint_sums
+from privreg.kernels.boosting import NORM, grid_for
+from privreg.kernels.moments import Rows, joint_sums, round_residuals, sum_of_squares
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import Account
 from privreg.privacy.steps import Gaussian, GaussianMatrix
@@ -34,14 +34,19 @@ def plan_products(name: str, width: int, mu_squared: float) -> GaussianMatrix:
 
 
 def plan_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
-    """One record moves Σ u·r by u·r, and |u|·|r| ≤ NORM². With width 1 it serves Σ r² too."""
+    """One record moves Σ u·r by u·r, and |u|·|r| ≤ NORM²."""
     return Gaussian(name, SQUARE**2, SQUARE / sqrt(mu_squared), width, SQUARE)
+
+
+def plan_squares(name: str, mu_squared: float) -> Gaussian:
+    """One record moves Σ (r/2)² by at most NORM²."""
+    return Gaussian(name, SQUARE**2, SQUARE / sqrt(mu_squared), 1, SQUARE)
 
 
 def release_moments(
     account: Account,
-    rows: Int16,
-    residuals: Int16,
+    rows: Rows,
+    residuals: Float64,
     radius: float,
     clip: float,
     *,
@@ -50,14 +55,21 @@ def release_moments(
     squares: Gaussian | None = None,
     n_jobs: int | None = None,
 ) -> Moments:
-    """What the steps ask for, with noise, in the units of the data."""
-    uu, ur, rr = joint_sums(rows, residuals, n_jobs)
-    row = radius / grid_for(len(rows))  # a grid step
+    """What the steps ask for, with noise, in the units of the data.
+
+    `clip` is for residuals of rows at the full radius; those of shorter rows may be larger in proportion. Squares
+    are of residuals clipped to twice that.
+    """
+    whole = round_residuals(residuals, clip, rows.squares)
+    uu, ur = joint_sums(rows.values, whole, n_jobs)
+    row = radius / grid_for(len(uu))  # a grid step
     residual = clip / NORM
     return Moments(
         None if products is None else account.gaussian_matrix(products, uu) * row**2,
         np.asarray(account.gaussian(gradient, ur) * (row * residual), np.float64),
-        None if squares is None else float(account.gaussian(squares, np.array([rr]))[0]) * residual**2,
+        None
+        if squares is None
+        else float(account.gaussian(squares, np.array([sum_of_squares(whole)]))[0]) * (2 * residual) ** 2,
         gradient.scale * row * residual,
         0.0 if products is None else products.scale * row**2,
     )

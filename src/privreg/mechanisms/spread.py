@@ -30,6 +30,23 @@ class Spread:
     limit: float
     unit: float
     sure: bool  # whether anything stood out from the noise
+    weights: Float64  # part of the records that is taken to be in each bin
+
+    @property
+    def mean_square(self) -> float:
+        """Of the winsorised and scaled column."""
+        return float((self.weights * np.minimum(_MIDDLES, self.limit) ** 2).sum()) / self.unit**2
+
+    def distance(self, level: float) -> float:
+        """The quantile of the distance from the centre, not beyond the limit; log-linear inside a bin."""
+        beyond = np.append(np.cumsum(self.weights[::-1])[::-1][1:], 0.0)
+        held = np.flatnonzero(self.weights > 0)
+        if not held.size:
+            return self.limit
+        enough = held[beyond[held] <= 1 - level]
+        at = int(enough[0] if enough.size else held[-1])
+        part = 1 - min(max((1 - level - beyond[at]) / self.weights[at], 0.0), 1.0)
+        return min(self.limit, float(_EDGES[at] * (_EDGES[at + 1] / _EDGES[at]) ** part))
 
 
 def plan_histogram(name: str, mu_squared: float) -> Gaussian:
@@ -52,7 +69,7 @@ def read_spread(histogram: Float64, sigma: float, records: float, most: float) -
     variances = (weights * np.minimum(_MIDDLES, limits[:, None]) ** 2).sum(axis=1)
     fitting = np.flatnonzero(limits**2 <= most**2 * variances)
     at = fitting[-1] if fitting.size else 0
-    return Spread(float(limits[at]), max(sqrt(variances[at]), float(limits[at]) / most), sure)
+    return Spread(float(limits[at]), max(sqrt(variances[at]), float(limits[at]) / most), sure, weights)
 
 
 def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:

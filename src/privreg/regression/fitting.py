@@ -1,4 +1,4 @@
-"""The method of `PrivateLinearRegression`, step by step: label, columns, screening, and phases of least squares.
+"""The method of `PrivateLinearRegression`, step by step: label, columns, screening, and three phases of least squares.
 
 Proof: docs/proofs/flagship.md. Exact check: tests/test_flagship_privacy.py.
 """
@@ -7,28 +7,32 @@ from math import log, sqrt
 
 import numpy as np
 
-from privreg.kernels.boosting import Int16
-from privreg.kernels.moments import linear_scores, rotate, round_residuals
-from privreg.kernels.ranks import Float64, rank_columns
+from privreg.kernels.boosting import Int16, grid_for
+from privreg.kernels.moments import Rows, linear_scores, rotate
+from privreg.kernels.ranks import Float64, Ranks, rank_columns
 from privreg.kernels.values import winsorise
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
+from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median
-from privreg.mechanisms.moments import Moments, plan_gradient, plan_products, release_moments
+from privreg.mechanisms.moments import Moments, plan_gradient, plan_products, plan_squares, release_moments
 from privreg.mechanisms.quantile import noisy_quantile, plan_quantile
 from privreg.mechanisms.screening import plan_screening, screen
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.steps import pick_epsilon
 from privreg.regression.model import Scale, Term, WinsorisedModel
-from privreg.regression.schedule import COUNT, PHASES, SQUARES, make_schedule
+from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
 from privreg.tables import Records
 
-CANDIDATES = np.geomspace(0.02, 2.0, 40)  # for the clip of residuals, in units of the label's limit
-RADIUS = 1.05  # rows are shrunk to this times the root of their length
-RIDGE = 0.8  # in units of the noise of the products
-FEATURE_LIMIT = 4.0  # standard deviations
-LABEL_LIMIT = 8.0
 SMALLEST_COUNT = 20.0
+FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
+LABEL_LIMIT = 8.0  # and the label's, or more when the data can carry it
+MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
+CLIPS = 2.0 ** (0.5 - np.arange(8) / 2)  # candidates for the clip of residuals, in units of the first phase's
+RADIUS = 1.05  # rows are shrunk to this times their root mean square
+SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
+RIDGE = 0.8  # in units of the noise of the products
+_LAST = len(PHASES) - 1
 
 
 class Fitting:
@@ -38,11 +42,26 @@ class Fitting:
         self._account, self._records, self._n_jobs = account, records, n_jobs
         self._mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single steps must not add up to more
         step = plan_noisy_count("count the records", self._share(COUNT))
-        self.records = max(noisy_count(account, step, records.n_records) - 1 / sqrt(self._share(COUNT)), SMALLEST_COUNT)
+        counted = noisy_count(account, step, records.n_records)
+        self.records = max(counted - 1 / sqrt(self._share(COUNT)), SMALLEST_COUNT)
         self.size = self.records * sqrt(self._mu_squared)
         self.schedule = make_schedule(self.size, len(records), wanted)
         self.terms: list[Term] = []
-        self.sure_label = False
+        self.kept = 0.0  # what is left of the slopes after shrinking
+
+    def run(self) -> WinsorisedModel:
+        """Spend the budget and return the model."""
+        if not self.schedule.columns:
+            step = plan_noisy_count("count the records again", self._share(self.schedule.recount))
+            self.records = max(noisy_count(self._account, step, self._records.n_records), SMALLEST_COUNT)
+        self._read_label()
+        if not self.schedule.columns:
+            return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
+        self._target = self.label.apply(self._records.target)
+        self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
+        self._columns[0] = 32767
+        self._squares = 1.0  # mean squared norm of a record in the current frame
+        return self._phases()
 
     def warnings(self) -> list[str]:
         """What may be wrong with the fit, in plain words; decided from released values only."""
@@ -52,65 +71,71 @@ class Fitting:
         """μ² of this part of the budget."""
         return part * self._mu_squared
 
-    def run(self) -> WinsorisedModel:
-        schedule = self.schedule
-        centre = self._median("median of the label", self._records.target, schedule.label_median)
-        if not schedule.columns:
-            return WinsorisedModel(Scale(centre, 1.0, 1.0), (), np.zeros(1), np.full((1, 1), np.nan))
+    # ---- the label
+
+    def _read_label(self) -> None:
+        """Median, spread, and how far the mean lies from the median."""
+        schedule, values = self.schedule, self._records.target
         most = LABEL_LIMIT * max(1.0, sqrt(self.size / 2000))
-        spread, *_ = self._spread("spread of the label", self._records.target, centre, schedule.label_histogram, [most])
-        self.sure_label = spread.sure
-        self.label = Scale(centre, spread.limit, spread.unit)
-        self._target = self.label.apply(self._records.target)
-        self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
-        self._columns[0] = 32767
-        return self._phases()
+        median = self._median("median of the label", values, schedule.label_median)
+        (spread,) = self._spreads("spread of the label", values, median, schedule.label_histogram, [most])
+        clip = spread.distance(MEAN_LEVEL)
+        step = plan_clipped_sum("mean of the label", self._share(schedule.label_mean))
+        shift = noisy_clipped_sum(self._account, step, values, median, clip) / self.records
+        noise = clip * step.scale / step.grid / self.records
+        shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
+        shift = min(max(shift, -clip), clip)
+        unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
+        self.label = Scale(median + shift, spread.limit, unit)
+        self._label_spread = spread
+
+    # ---- columns
 
     def _room(self) -> int:
         """The most terms that there can be."""
         columns = self.schedule.columns
-        return max(columns, min(2 * columns, self.schedule.capacity)) if self._wide() else columns
+        return max(columns, min(2 * columns, self.schedule.capacity)) if self._two_terms() else columns
 
-    def _wide(self) -> bool:
+    def _two_terms(self) -> bool:
         """Whether columns may get a second term with wider limits."""
         available = len(self._records)
         return self.schedule.columns == available and self.size > 500 and 1.5 * available <= self.schedule.capacity
 
-    # ---- columns
-
     def _median(self, name: str, values: Float64, part: float) -> float:
         return noisy_median(self._account, plan_median(name, pick_epsilon(self._share(part))), values)
 
-    def _spread(self, name: str, values: Float64, centre: float, part: float, most: list[float]) -> list[Spread]:
+    def _spreads(self, name: str, values: Float64, centre: float, part: float, most: list[float]) -> list[Spread]:
+        """One noisy histogram, read with each of the limits."""
         step = plan_histogram(name, self._share(part))
         histogram = noisy_histogram(self._account, step, values, centre)
         return [read_spread(histogram, step.scale / step.grid, self.records, m) for m in most]
 
     def _add_columns(self, chosen: list[int]) -> None:
-        """Centre, spread and 16-bit values of these columns. Wider copies are put after all others."""
+        """Centre, spread and 16-bit values of these columns. Second terms, for long tails, come after all others."""
         schedule = self.schedule
         limits = [FEATURE_LIMIT]
-        if self._wide():
-            limits.append(4 * sqrt(self.size / 500))
-        copies: list[tuple[Term, Int16]] = []
+        if self._two_terms():
+            limits.append(FEATURE_LIMIT * sqrt(self.size / 500))
+        second: list[tuple[Term, Spread, Int16]] = []
         out = np.empty((1, self._target.size))
         for j in chosen:
             values = next(iter(self._records.block(j, j + 1, out)))
             centre = self._median(f"median of column {j}", values, schedule.medians / schedule.columns)
             part = schedule.histograms / schedule.columns
-            narrow, *wider = self._spread(f"spread of column {j}", values, centre, part, limits)
-            self._add(Term(j, Scale(centre, narrow.limit, narrow.unit)), values)
+            narrow, *wider = self._spreads(f"spread of column {j}", values, centre, part, limits)
+            term = Term(j, Scale(centre, narrow.limit, narrow.unit))
+            self._add(term, narrow, _in_16_bits(values, term.scale))
             for wide in wider:
-                if wide.limit > narrow.limit and len(chosen) + len(copies) < self._room():
+                if wide.limit > narrow.limit and len(chosen) + len(second) < self._room():
                     term = Term(j, Scale(centre, wide.limit, wide.unit))
-                    copies.append((term, _in_16_bits(values, term.scale)))
-        for term, column in copies:
-            self.terms.append(term)
-            self._columns[len(self.terms)] = column
+                    second.append((term, wide, _in_16_bits(values, term.scale)))
+        for term, spread, column in second:
+            self._add(term, spread, column)
 
-    def _add(self, term: Term, values: Float64) -> None:
+    def _add(self, term: Term, spread: Spread, column: Int16) -> None:
         self.terms.append(term)
-        winsorise(values, term.scale.centre, term.scale.limit, self._columns[len(self.terms)])
+        self._columns[len(self.terms)] = column
+        self._squares += spread.mean_square
 
     # ---- least squares
 
@@ -119,31 +144,24 @@ class Fitting:
         left = list(range(available))
         screening = schedule.columns < available
         ranks = rank_columns(self._records, self._n_jobs) if screening else []
-
-        def choose(target: Float64, count: int) -> list[int]:
-            epsilon = pick_epsilon(self._share(schedule.selection / schedule.columns))
-            steps = plan_screening([f"choose feature {len(self.terms) + i + 1}" for i in range(count)], epsilon)
-            places = screen(self._account, steps, target, [ranks[j] for j in left], self._n_jobs)
-            chosen = [left[i] for i in places]
-            left[:] = [j for j in left if j not in chosen]
-            return chosen
-
-        second = schedule.columns // 2
-        self._add_columns(choose(self._target, schedule.columns - second) if screening else left)
+        later = schedule.columns // 2 if screening else 0
+        self._add_columns(self._choose(self._target, left, ranks, schedule.columns - later) if screening else left)
         theta, frame = np.zeros(1), np.eye(1)
-        for phase in range(3):
-            if phase == 1 and screening:
-                self._add_columns(choose(self._residuals(theta), second))
+        for phase in range(_LAST):
+            if phase == 1 and later:
+                self._add_columns(self._choose(self._residuals(theta), left, ranks, later))
             theta, frame = _grow(theta, frame, 1 + len(self.terms))
-            last = phase == 2
-            moments = self._moments(phase, theta, frame)
-            if not last:
-                theta, frame = self._newton(theta, frame, moments)
-        return self._finish(theta, frame, moments)
+            theta, frame = self._newton(theta, frame, self._moments(phase, theta, frame))
+        return self._finish(theta, frame, self._moments(_LAST, theta, frame))
 
-    def _residuals(self, theta: Float64) -> Float64:
-        most = self.label.limit / self.label.unit
-        return self._target - np.clip(linear_scores(self._design(), theta * self._units(), self._n_jobs), -most, most)
+    def _choose(self, target: Float64, left: list[int], ranks: list[Ranks], count: int) -> list[int]:
+        """Columns that go with the target, taken off `left`."""
+        epsilon = pick_epsilon(self._share(self.schedule.selection / self.schedule.columns))
+        steps = plan_screening([f"choose feature {len(self.terms) + i + 1}" for i in range(count)], epsilon)
+        places = screen(self._account, steps, target, [ranks[j] for j in left], self._n_jobs)
+        chosen = [left[i] for i in places]
+        left[:] = [j for j in left if j not in chosen]
+        return chosen
 
     def _design(self) -> Int16:
         return self._columns[: 1 + len(self.terms)]
@@ -152,54 +170,69 @@ class Fitting:
         """What one step of each 16-bit column is worth."""
         return np.array([1.0, *(t.scale.limit / t.scale.unit for t in self.terms)]) / 32767
 
+    def _residuals(self, theta: Float64) -> Float64:
+        most = self.label.limit / self.label.unit
+        scores = linear_scores(self._design(), theta * self._units(), self._n_jobs)
+        return self._target - np.clip(scores, -most, most)
+
     def _moments(self, phase: int, theta: Float64, frame: Float64) -> Moments:
-        schedule, last = self.schedule, phase == 2
-        radius = RADIUS * sqrt(len(theta))
-        rows, factors = rotate(self._design(), frame * self._units()[:, None], radius, self._n_jobs)
+        """Products and gradient in the current frame; in the last phase the gradient and the residual variance."""
+        width = len(theta)
+        radius = RADIUS * sqrt(min(max(self._squares, SMALLEST_SQUARE * width), width))
+        rows = rotate(self._design(), frame * self._units()[:, None], radius, self._n_jobs)
         residuals = self._residuals(theta)
-        if not last:
-            residuals *= factors
-        clip = self._clip(phase, residuals)
-        share = self._share(schedule.regression * PHASES[phase])
-        name, width = f"phase {phase + 1}: ", len(theta)
-        rounded = round_residuals(residuals, clip)
-        if last:
-            gradient = plan_gradient(name + "gradient", width, share * (1 - SQUARES))
-            squares = plan_gradient(name + "residual variance", 1, share * SQUARES)
+        if phase < _LAST:
+            residuals *= rows.factors
+        clip = self._clip(phase, rows, residuals)
+        share, name = self._share(self.schedule.regression * PHASES[phase]), f"phase {phase + 1}: "
+        part = SQUARES if phase == _LAST else PRODUCTS
+        gradient = plan_gradient(name + "gradient", width, share * (1 - part))
+        if phase == _LAST:
+            squares = plan_squares(name + "residual variance", share * part)
             return release_moments(
-                self._account, rows, rounded, radius, clip, gradient=gradient, squares=squares, n_jobs=self._n_jobs
+                self._account, rows, residuals, radius, clip, gradient=gradient, squares=squares, n_jobs=self._n_jobs
             )
-        products = plan_products(name + "products", width, share / 2)
-        gradient = plan_gradient(name + "gradient", width, share / 2)
+        products = plan_products(name + "products", width, share * part)
         return release_moments(
-            self._account, rows, rounded, radius, clip, products=products, gradient=gradient, n_jobs=self._n_jobs
+            self._account, rows, residuals, radius, clip, products=products, gradient=gradient, n_jobs=self._n_jobs
         )
 
-    def _clip(self, phase: int, residuals: Float64) -> float:
+    def _clip(self, phase: int, rows: Rows, residuals: Float64) -> float:
+        """Where residuals of full rows are clipped: at first by the label's spread, then by a noisy quantile."""
+        level = max(min(max(1 - 30 / self.size, 0.85), 0.98), 1 - 100 / self.size)
+        first = self._label_spread.distance(level) / self.label.unit
+        if phase == 0:
+            np.clip(residuals, -first, first, out=residuals)
+            return first
         epsilon = pick_epsilon(self._share(self.schedule.quantile))
-        level = max(0.98, 1 - 100 / self.size)
-        level = max(0.5, min(level, 1 - 1.45 * log(len(CANDIDATES)) / (epsilon * self.records)))
+        level = max(0.5, min(level, 1 - 1.45 * log(len(CLIPS)) / (epsilon * self.records)))
         step, q = plan_quantile(f"phase {phase + 1}: clip of residuals", level, epsilon)
-        candidates = CANDIDATES * (self.label.limit / self.label.unit)
-        return noisy_quantile(self._account, step, q, np.abs(residuals), candidates)
+        lengths = np.sqrt(rows.squares) * (np.abs(residuals) / grid_for(len(rows.values)))  # in units of the radius
+        return noisy_quantile(self._account, step, q, lengths, np.sort(first * CLIPS))
 
     def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
         """A regularised Newton step, and the frame in which the products look like n times the identity."""
         assert moments.products is not None
-        values, vectors = np.linalg.eigh(moments.products)
-        values = np.maximum(values, 0) + RIDGE * moments.product_noise * sqrt(len(theta))
+        raw, vectors = np.linalg.eigh(moments.products)
+        raw = np.maximum(raw, 0)
+        values = raw + RIDGE * moments.product_noise * sqrt(len(theta))
+        self._squares = float((raw / values).sum())
         theta = theta + frame @ (vectors @ ((vectors.T @ moments.gradient) / values))
         return theta, frame @ (vectors / np.sqrt(values / self.records)) @ vectors.T
 
     def _finish(self, theta: Float64, frame: Float64, moments: Moments) -> WinsorisedModel:
-        """A last step by the gradient alone, then shrunk towards the constant by how much of it may be noise."""
+        """A last step by the gradient alone; then the slopes are shrunk by how much of them may be noise."""
         assert moments.squares is not None
         noise = moments.gradient_noise / self.records
         whitened = np.linalg.solve(frame, theta) + moments.gradient / self.records
-        self.kept = max(0.0, 1 - len(theta) * noise**2 / float(whitened @ whitened))
+        constant = np.linalg.solve(frame, np.eye(len(theta))[0])
+        constant *= (constant @ whitened) / (constant @ constant)
+        slopes = whitened - constant
+        self.kept = max(0.0, 1 - (len(theta) - 1) * noise**2 / max(float(slopes @ slopes), 1e-300))
         variance = max(moments.squares / self.records, 0.0)
         covariance = (noise**2 + variance / self.records) * frame @ frame.T
-        return WinsorisedModel(self.label, tuple(self.terms), self.kept * frame @ whitened, covariance)
+        final = frame @ (constant + self.kept * slopes)
+        return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
 
 
 def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]:

@@ -1,49 +1,76 @@
 """Who gets how much of the budget: a public function of the (privately counted) size of the data.
 
 Everything is measured by S = n·μ, the number of records times the total μ of Gaussian differential privacy: what the
-data can carry at this budget. The constants were chosen on many data sets together: results/flagship/.
+data can carry at this budget. What the constants are worth, with each data set left out in turn: results/flagship/.
 """
 
 from dataclasses import dataclass
 
 COUNT = 0.01  # of the budget, for the number of records
+SMALLEST_SIZE = 50  # a smaller S gives a constant
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
-PHASES = (0.35, 0.30, 0.35)  # of what the regression gets
-SQUARES = 0.01  # of the last phase, for the residual variance
+FEWEST_COLUMNS = 3
+CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
+NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
 
-SMALLEST_SIZE = 30  # a smaller S gives a constant
+# Of what is left for the columns and the regression:
+SELECTION = 0.20
+MEDIANS = 0.05
+HISTOGRAMS = 0.12
+QUANTILE = 0.02  # each of two
+# Of what is left for the regression, in each phase. In the first two, PRODUCTS of that are for Σ u·uᵀ.
+PHASES = (0.30, 0.25, 0.45)
+PRODUCTS = 0.4
+SQUARES = 0.01  # of the last phase, for the residual variance
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Number of columns to use, and parts of the budget."""
+    """Number of columns to use, and parts of the budget. They add up to 1."""
 
     columns: int
     capacity: int  # how many columns the data could carry
     label_median: float
     label_histogram: float
-    selection: float
-    medians: float
-    histograms: float
-    quantile: float  # each of three
-    regression: float
+    label_mean: float
+    recount: float = 0.0
+    selection: float = 0.0
+    medians: float = 0.0
+    histograms: float = 0.0
+    quantile: float = 0.0
+    regression: float = 0.0
 
     @property
     def total(self) -> float:
-        parts = self.label_median + self.label_histogram + self.selection + self.medians + self.histograms
-        return COUNT + parts + 3 * self.quantile + self.regression
+        label = self.label_median + self.label_histogram + self.label_mean
+        columns = self.selection + self.medians + self.histograms
+        return COUNT + label + self.recount + columns + 2 * self.quantile + self.regression
 
 
 def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
     """For data of this size with `available` columns, of which a user wants at most `wanted`."""
-    capacity = min(int((0.136 * size) ** (2 / 3)), MOST_COLUMNS)
-    columns = min(available, max(3, capacity), wanted or available) if size >= SMALLEST_SIZE else 0
-    if columns == 0:
-        return Schedule(0, 0, 1 - COUNT, 0, 0, 0, 0, 0, 0)
+    if size < SMALLEST_SIZE:
+        return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
+    capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
+    columns = min(available, max(FEWEST_COLUMNS, capacity))
+    if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
+        columns = available
+    columns = min(columns, wanted or columns)
+    # The label comes first: without it nothing else can be read.
     median = min(max((25 / size) ** 2, 0.01), 0.30)
     histogram = min(max((80 / size) ** 2, 0.02), 0.25)
-    rest = 1 - COUNT - median - histogram
-    selection, medians, histograms, quantile = 0.20 if columns < available else 0.0, 0.05, 0.12, 0.02
-    regression = 1 - selection - medians - histograms - 3 * quantile
-    parts = [rest * share for share in (selection, medians, histograms, quantile, regression)]
-    return Schedule(columns, capacity, median, histogram, *parts)
+    mean = min(max((15 / size) ** 2, 0.002), 0.03)
+    rest = 1 - COUNT - median - histogram - mean
+    selection = SELECTION if columns < available else 0.0
+    return Schedule(
+        columns,
+        capacity,
+        median,
+        histogram,
+        mean,
+        selection=rest * selection,
+        medians=rest * MEDIANS,
+        histograms=rest * HISTOGRAMS,
+        quantile=rest * QUANTILE,
+        regression=rest * (1 - selection - MEDIANS - HISTOGRAMS - 2 * QUANTILE),
+    )

@@ -1,0 +1,30 @@
+"""The sum of clipped deviations from a public centre.
+
+Proof: docs/proofs/mean.md. Exact check: tests/test_mean.py.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from privreg.kernels.ranks import Float64, Int64
+from privreg.privacy.account import Account
+from privreg.privacy.steps import Gaussian
+
+GRID = 2**28  # grid steps for one clip
+
+
+def plan_clipped_sum(name: str, mu_squared: float) -> Gaussian:
+    """One record moves the sum by at most one clip."""
+    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), 1, GRID)
+
+
+def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
+    """Σ clip(x − centre, ±clip) in whole multiples of clip/GRID."""
+    whole = np.rint(np.clip((values - centre) / clip, -1.0, 1.0) * GRID)
+    return np.array([whole.astype(np.int64).sum()])
+
+
+def noisy_clipped_sum(account: Account, step: Gaussian, values: Float64, centre: float, clip: float) -> float:
+    """The sum with noise of standard deviation clip·step.scale/GRID."""
+    return float(account.gaussian(step, clipped_sum(values, centre, clip))[0]) * (clip / GRID)

@@ -1,0 +1,154 @@
+"""Screening with a residual as the target: the law in closed form for every small data set and neighbour.
+
+Proof: docs/proofs/screening.md. The residual is that of a released model, computed by the production code for each
+table as a whole.
+"""
+
+from itertools import combinations_with_replacement, permutations, product
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from exact import assert_law, log_softmax
+from privreg.kernels.moments import linear_scores
+from privreg.kernels.ranks import rank_column
+from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget
+from privreg.privacy.noise import OpenDPNoise
+
+MOST = 1.5  # predictions are clipped to ±MOST
+THETA = np.array([0.25, 1.0]) / 32767  # intercept and slope of the released model, for 16-bit columns
+
+
+def residuals(z, y):
+    """y − clip(θ·[1, z]) for a feature z that was chosen before, in [−1, 1]."""
+    columns = np.empty((2, len(z)), np.int16)
+    columns[0], columns[1] = 32767, np.rint(np.asarray(z) * 32767)
+    return np.asarray(y, float) - np.clip(linear_scores(columns, THETA, 1), -MOST, MOST)
+
+
+def scores_of(records):
+    """Production scores of features a and b for records (a, b, z, y)."""
+    a, b, z, y = np.array(records, float).reshape(-1, 4).T
+    return screening_scores(residuals(z, y), [rank_column(np.ascontiguousarray(c)) for c in (a, b)], 1)
+
+
+# In the first a and the residual rise together, b is tied or not, and a point with a = 0 contradicts all others.
+DOMAINS = {
+    "rising": [(a, b, 0.0, y) for a, y in ((1, 0), (2, 1), (3, 2), (0, 3)) for b in (0, 1, 2)],
+    "ties": [(a, b, z, y) for (a, b), z, y in product(((0, 0), (1, 0), (0, 1)), (-1.0, 1.0), (0.0, 1.0))],
+    "hostile": [(a, -a, z, y) for a, z, y in product((5e-324, 1e308), (0.0, 1.0), (-1e308, 0.0, 1e308))],
+}
+
+
+def worst(domain, scale, most=4):
+    """Smallest and largest change of a score, and largest spread of log-ratios, over all neighbours."""
+    points = DOMAINS[domain]
+    scores = {
+        chosen: scores_of([points[i] for i in chosen])
+        for size in range(most + 2)
+        for chosen in combinations_with_replacement(range(len(points)), size)
+    }
+    low, high, spread = 0, 0, 0.0
+    for chosen, before in scores.items():
+        if len(chosen) > most:
+            continue
+        for record in range(len(points)):
+            after = scores[tuple(sorted((*chosen, record)))]
+            change = after - before
+            low, high = min(low, change.min()), max(high, change.max())
+            spread = max(spread, np.ptp(log_softmax(after, scale) - log_softmax(before, scale)))
+    return low, high, spread
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_small_data_set_and_neighbour(domain):
+    epsilon = 1.0
+    (step,) = plan_screening(["s"], epsilon)
+    assert float(step.pure) == pytest.approx(epsilon, rel=1e-12)
+    low, high, spread = worst(domain, step.scale)
+    assert 2 * low >= -3 * GRID
+    assert high <= GRID
+    assert spread <= float(step.pure) + 1e-9
+    if domain == "rising":
+        assert 2 * low < -2.9 * GRID
+        assert high > 0.99 * GRID
+        assert spread > 0.99 * epsilon
+
+
+def test_noise_for_half_the_range_is_caught():
+    assert worst("rising", FIRST_RANGE / 2, most=3)[2] > 1.5
+
+
+def concordance_by_hand(u, v):
+    return sum(
+        int(np.sign(u[i] - u[j])) * int(np.sign(v[i] - v[j])) for i in range(len(u)) for j in range(i)
+    )  # fmt: skip
+
+
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), max_size=12))
+def test_scores_are_the_absolute_correlation(records):
+    a, b, y = np.array(records, float).reshape(-1, 3).T
+    got = screening_scores(np.ascontiguousarray(y), [rank_column(np.ascontiguousarray(c)) for c in (a, b)], 1)
+    n = len(records)
+    for score, column in zip(got.tolist(), (a, b), strict=True):
+        assert score == abs(concordance_by_hand(column, y)) * GRID // max(n - 1, 1)
+
+
+number = st.one_of(st.sampled_from([0.0, 1e308, -1e308, 5e-324]), st.floats(-5, 5))
+
+
+@given(
+    hnp.arrays(np.int16, st.tuples(st.just(3), st.integers(1, 20))), hnp.arrays(float, 3, elements=number), st.data()
+)
+def test_a_record_changes_no_other_residual(columns, theta, data):
+    """Bit for bit, wherever it stands."""
+    theta = np.clip(theta, -1e300, 1e300)
+    n = columns.shape[1]
+    target = data.draw(hnp.arrays(float, n, elements=st.floats(-9, 9)))
+    at = data.draw(st.integers(0, n - 1))
+
+    def residual(columns, target):
+        return target - np.clip(linear_scores(columns, theta, 1), -MOST, MOST)
+
+    every = residual(columns, target)
+    others = residual(np.delete(columns, at, axis=1), np.delete(target, at))
+    assert (np.delete(every, at) == others).all()
+
+
+def test_each_pick_costs_the_same_and_draws_follow_the_law(rng):
+    """1500 private draws of two columns out of three; chi-square at level 1e-7 against the product of softmaxes."""
+    data, target = rng.normal(size=(3, 40)), rng.normal(size=40)
+    data[0] += target
+    columns = [rank_column(c) for c in data]
+    steps = plan_screening(["first", "second"], 0.4)
+    assert steps[0].pure == steps[1].pure
+    assert [s.name for s in steps] == ["first", "second"]
+    assert steps[0].scale == pytest.approx(2.5 * GRID / 0.4)
+    scores = screening_scores(target, columns, 1)
+    outcomes = list(permutations(range(3), 2))
+    counts = np.zeros(len(outcomes))
+    for _ in range(1500):
+        account = AdaptiveAccount(Budget(5.0, 1e-6), OpenDPNoise())
+        counts[outcomes.index(tuple(screen(account, steps, target, columns, 1)))] += 1
+        assert account.receipt().steps == tuple(steps)
+    law = []
+    for i, j in outcomes:
+        left = [k for k in range(3) if k != i]
+        law.append(log_softmax(scores, steps[0].scale)[i] + log_softmax(scores[left], steps[1].scale)[left.index(j)])
+    assert np.ptp(law) > 0.5
+    assert_law(counts, np.exp(law))
+
+
+def test_scores_of_many_records_do_not_overflow():
+    """A perfectly correlated column of n records scores n/2."""
+    n = 300_000
+    target = np.arange(n, dtype=float)
+    got = screening_scores(target, [rank_column(target), rank_column(-target), rank_column(np.zeros(n))], 2)
+    assert got.tolist() == [GRID * n // 2, GRID * n // 2, 0]
+    assert ceil(FIRST_RANGE * 2 / 5) == GRID

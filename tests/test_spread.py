@@ -1,0 +1,196 @@
+"""The histogram of distances: one record is in one bin at most, bins begin where they say, and reading never fails.
+
+Proof: docs/proofs/spread.md.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from privreg.kernels.values import BINS, FIRST_BIN, LARGEST, code_of, count_distances, value_of, winsorise
+from privreg.mechanisms.spread import GRID, noisy_histogram, plan_histogram, read_spread
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget
+from privreg.privacy.noise import SeededNoise
+
+HOSTILE = [0.0, -0.0, 5e-324, -1e-308, 2.0**-45, 1.0, 1 + 1e-9, -7.5, 1e30, 1.7e308, -1.7e308]
+finite = st.one_of(st.sampled_from(HOSTILE), st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
+centres = st.one_of(
+    st.integers(-LARGEST, LARGEST).map(value_of), st.sampled_from([0.0, 1.0, value_of(LARGEST), -value_of(LARGEST)])
+)
+STEP = plan_histogram("h", 0.02)
+ROOMY = Budget(5.0, 1e-6)
+
+
+class Keeper(SeededNoise):
+    """Adds nothing, and keeps what it was given."""
+
+    def __init__(self):
+        super().__init__(np.random.default_rng(0))
+        self.calls = []
+
+    def gaussian(self, values, scale):
+        self.calls.append((values.copy(), scale))
+        return values
+
+
+def released(values, centre):
+    """The integers that get noise, and its scale."""
+    keeper = Keeper()
+    histogram = noisy_histogram(AdaptiveAccount(ROOMY, keeper), STEP, np.array(values, float), centre)
+    ((integers, scale),) = keeper.calls
+    np.testing.assert_array_equal(histogram, integers / GRID)
+    return integers.astype(object), scale
+
+
+@settings(max_examples=200)
+@given(st.lists(finite, max_size=20), finite, centres, st.data())
+def test_a_record_moves_one_bin_by_one(values, record, centre, data):
+    """Wherever it stands; none if it is in the centre's cell."""
+    place = data.draw(st.integers(0, len(values)))
+    before, scale = released(values, centre)
+    after, _ = released([*values[:place], record, *values[place:]], centre)
+    change = after - before
+    assert sum(change != 0) == (code_of(record) != code_of(centre))
+    assert set(change) <= {0, GRID}
+    assert (change**2).sum() <= STEP.sensitivity_squared == GRID**2
+    assert scale == STEP.scale
+    assert len(change) == STEP.coordinates == BINS
+
+
+def test_the_cost_is_what_was_asked_for():
+    for mu_squared in np.geomspace(1e-10, 10, 50):
+        step = plan_histogram("h", mu_squared)
+        assert float(step.mu_squared) == pytest.approx(mu_squared, rel=1e-14)
+        assert step.mu_squared == GRID**2 / Fraction(step.scale) ** 2
+
+
+def bin_of(distance):
+    """By rational numbers: the largest b with 2^(b + FIRST_BIN) ≤ distance², within the bins."""
+    square, b = Fraction(distance) ** 2, 0
+    while b + 1 < BINS and Fraction(2) ** (b + 1 + FIRST_BIN) <= square:
+        b += 1
+    return b
+
+
+@given(finite, centres)
+def test_bins_begin_where_they_say(value, centre):
+    bins = count_distances(np.array([value]), centre)
+    if code_of(value) == code_of(centre):
+        assert bins.sum() == 0
+    else:
+        with np.errstate(over="ignore"):
+            distance = np.float64(value) - centre
+        assert np.flatnonzero(bins).tolist() == [bin_of(distance) if np.isfinite(distance) else BINS - 1]
+
+
+def test_the_edge_of_a_bin_is_exact():
+    """The least float at or beyond 2^((b + FIRST_BIN)/2) is in bin b, and the one before it is not."""
+    for b in range(20, BINS):
+        square = Fraction(2) ** (b + FIRST_BIN)
+        edge = 2.0 ** ((b + FIRST_BIN) / 2)
+        while Fraction(edge) ** 2 >= square:
+            edge = np.nextafter(edge, 0)
+        assert np.flatnonzero(count_distances(np.array([edge]), 0.0)).tolist() == [b - 1]
+        edge = np.nextafter(edge, np.inf)
+        assert np.flatnonzero(count_distances(np.array([-edge]), 0.0)).tolist() == [b]
+
+
+def test_distances_beyond_all_bins():
+    assert count_distances(np.array([1e308, -1e308]), 1.0)[-1] == 2
+    assert count_distances(np.array([-1e308]), -value_of(LARGEST)).sum() == 0  # beyond the grid is its last cell
+    assert count_distances(np.array([1.7e308]), -1.7e308)[-1] == 1  # the difference overflows
+    assert count_distances(np.array([value_of(2)]), value_of(1))[0] == 1
+
+
+# ---- reading
+
+counts = st.one_of(st.floats(-(2.0**35), 2.0**35), st.floats(-50, 50), st.just(0.0))
+histograms = st.one_of(
+    hnp.arrays(float, BINS, elements=counts),
+    hnp.arrays(float, BINS, elements=counts, fill=st.just(0.0)),
+    st.tuples(st.integers(0, BINS - 1), counts).map(lambda t: np.where(np.arange(BINS) == t[0], t[1], 0.0)),
+    counts.map(lambda c: np.full(BINS, c)),
+)
+
+
+@settings(max_examples=300)
+@given(histograms, st.floats(1e-3, 1e9), st.floats(1, 1e9), st.floats(1.0, 1e3))
+def test_reading_never_fails(histogram, sigma, records, most):
+    """Warnings are errors here, so that no overflow or invalid value goes unnoticed."""
+    spread = read_spread(histogram, sigma, records, most)
+    assert 0 < spread.limit < np.inf
+    assert 0 < spread.unit < np.inf
+    assert spread.limit <= most * spread.unit * (1 + 1e-12)
+    assert spread == read_spread(histogram.copy(), sigma, records, most)
+    assert isinstance(spread.sure, bool)
+    out = np.zeros(4, np.int16)  # what is read can be used on any value
+    winsorise(np.array([0.0, 1.7e308, -1.7e308, 5e-324]), 1e17, spread.limit, out)
+    assert (np.abs(out.astype(int)) <= 32767).all()
+
+
+def read(values, sigma=3.0, most=8.0, seed=0, centre=0.0):
+    noise = np.random.default_rng(seed).normal(size=BINS) * sigma
+    return read_spread(count_distances(np.asarray(values, float), centre) + noise, sigma, len(values), most)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 3.7, 1e15])
+def test_reads_a_normal_sample(rng, scale):
+    spread = read(rng.normal(size=200_000) * scale)
+    assert spread.sure
+    assert spread.unit / scale == pytest.approx(1, abs=0.06)
+    assert 3 < spread.limit / scale <= 8 * 1.06
+
+
+def test_reads_heavy_tails(rng):
+    """A few records far out must not set the unit, and the limit stays within the allowed multiple of it."""
+    values = np.append(rng.normal(size=100_000), np.full(30, 1e9))
+    spread = read(values, most=8.0)
+    assert 0.8 < spread.unit < 1.5
+    assert 3 < spread.limit <= 8 * spread.unit * (1 + 1e-12)
+    cauchy = rng.standard_cauchy(size=100_000)
+    narrow, wide = read(cauchy, most=4.0), read(cauchy, most=40.0)
+    assert wide.limit > narrow.limit
+    assert wide.unit > narrow.unit
+    winsorised = np.clip(cauchy, -wide.limit, wide.limit).std()
+    assert wide.unit == pytest.approx(winsorised, rel=0.3)
+
+
+def test_reads_a_two_valued_column():
+    """Zeros are in the centre's cell, ones in one bin."""
+    spread = read(np.repeat([0.0, 1.0], [9000, 1000]), most=8.0)
+    assert 1 <= spread.limit <= 2  # not cut off, and at most a bin of noise too far
+    assert spread.unit == pytest.approx(0.316, rel=0.5)
+
+
+def test_noise_alone_is_not_taken_for_records():
+    assert not read_spread(np.zeros(BINS), 3.0, 100.0, 8.0).sure
+    sure = [read([], seed=seed).sure for seed in range(100)]
+    assert sum(sure) <= 5
+
+
+@pytest.mark.parametrize("octaves", [-20, 1, 30])
+def test_reading_moves_with_the_data(rng, octaves):
+    """Twice as large values give twice as large an answer."""
+    values = rng.normal(size=50_000)
+    plain = read_spread(count_distances(values, 0.0), 1e-3, 50_000.0, 8.0)
+    moved = read_spread(count_distances(values * 2.0**octaves, 0.0), 1e-3, 50_000.0, 8.0)
+    # Values below the smallest of the grid are in the centre's cell: they hardly matter.
+    assert moved.limit == pytest.approx(plain.limit * 2.0**octaves, rel=1e-12)
+    assert moved.unit == pytest.approx(plain.unit * 2.0**octaves, rel=1e-3)
+
+
+@given(hnp.arrays(float, 5, elements=finite), centres, st.floats(2.0**-45, 2.0**60))
+def test_winsorising_is_clipping_then_rounding(values, centre, limit):
+    out = np.zeros(5, np.int16)
+    winsorise(values, centre, limit, out)
+    for value, got in zip(values, out.tolist(), strict=True):
+        exact = min(max((Fraction(value) - Fraction(centre)) / Fraction(limit), -1), 1) * 32767
+        assert abs(got - exact) <= Fraction(1, 2) + Fraction(1, 10**6)
+        alone = np.zeros(1, np.int16)
+        winsorise(np.array([value]), centre, limit, alone)
+        assert alone[0] == got
