@@ -4,7 +4,7 @@ Proof: docs/proofs/moments.md. All comparisons of costs are in rational numbers.
 """
 
 from fractions import Fraction
-from math import sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 from privreg.kernels import moments
 from privreg.kernels.boosting import NORM, grid_for
-from privreg.kernels.moments import joint_sums, linear_scores, rotate, round_residuals
-from privreg.mechanisms.moments import plan_gradient, plan_products, release_moments
+from privreg.kernels.moments import Rows, joint_sums, linear_scores, rotate, round_residuals, sum_of_squares
+from privreg.mechanisms.moments import plan_gradient, plan_products, plan_squares, release_moments
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
@@ -43,22 +43,25 @@ def designs(draw):
 @settings(max_examples=300)
 @given(designs())
 def test_rows_never_exceed_the_norm(design):
-    rows, factors = rotate(*design, 1)
-    assert ((rows.astype(object) ** 2).sum(axis=0) <= NORM**2).all()
+    rows, factors, squares = rotate(*design, 1)
+    own = (rows.astype(object) ** 2).sum(axis=0)
+    assert (own <= NORM**2).all()
+    assert (own == squares).all()
     assert ((factors >= 0) & (factors <= 1)).all()
 
 
 def test_a_row_that_shrinking_cannot_fit_counts_for_nothing():
     """The factor is 5e-324 · 0.7, rounded to 5e-324: not shrunk at all."""
-    rows, _ = rotate(np.ones((2, 1), np.int16), np.eye(2), 5e-324, 1)
+    rows, _, squares = rotate(np.ones((2, 1), np.int16), np.eye(2), 5e-324, 1)
     assert rows.ravel().tolist() == [0, 0]
+    assert squares.tolist() == [0]
 
 
 @pytest.mark.parametrize("width", [1, 2, 20, 300])
 def test_long_rows_come_close_to_the_norm(rng, width):
     """The bound is not slack: rows are clipped first and rounded to nearest after that, and none is lost."""
     columns = rng.integers(-32767, 32768, size=(width, 200)).astype(np.int16)
-    rows, factors = rotate(columns, np.eye(width), 1.0, 1)
+    rows, factors, _ = rotate(columns, np.eye(width), 1.0, 1)
     norms = np.sqrt((rows.astype(float) ** 2).sum(axis=0))
     assert norms.max() <= NORM
     assert norms[np.abs(columns).max(axis=0) > 0].min() > grid_for(width) - np.sqrt(width) / 2 - 1
@@ -72,7 +75,7 @@ def test_short_rows_are_not_shrunk(rng):
     matrix = rng.normal(size=(4, 3))
     exact = matrix.T @ columns
     radius = np.sqrt((exact**2).sum(axis=0)).max() * 2
-    rows, factors = rotate(columns, matrix, radius, 1)
+    rows, factors, _ = rotate(columns, matrix, radius, 1)
     assert (factors == 1).all()
     step = radius / grid_for(3)
     # Half a step, and the rounding of the matrix to 22 bits.
@@ -84,27 +87,26 @@ def test_short_rows_are_not_shrunk(rng):
 def test_a_row_depends_on_its_record_alone(design, data):
     columns, matrix, radius = design
     theta = matrix[:, 0] / 1e9
-    rows, factors = rotate(columns, matrix, radius, 1)
-    scores = linear_scores(columns, theta, 1)
-    at = data.draw(st.integers(0, columns.shape[1] - 1))
-    alone, factor = rotate(columns[:, [at]], matrix, radius, 1)
-    assert (alone[:, 0] == rows[:, at]).all()
-    assert factor[0] == factors[at]
-    assert linear_scores(columns[:, [at]], theta, 1)[0] == scores[at]
+    rows, scores = rotate(columns, matrix, radius, 1), linear_scores(columns, theta, 1)
+    whole = round_residuals(scores, 0.5, rows.squares)
+    at = [data.draw(st.integers(0, columns.shape[1] - 1))]
+    alone, score = rotate(columns[:, at], matrix, radius, 1), linear_scores(columns[:, at], theta, 1)
+    for one, all_of_them in zip(alone, rows, strict=True):
+        assert (one == all_of_them[..., at]).all()
+    assert score[0] == scores[at[0]]
+    assert round_residuals(score, 0.5, alone.squares)[0] == whole[at[0]]
 
 
 def test_rows_do_not_depend_on_chunks_threads_or_neighbours(rng, monkeypatch):
     """Bit for bit, where a plain matrix product would differ in the last place."""
     columns = rng.integers(-32767, 32768, size=(9, 500)).astype(np.int16)
     matrix, theta = rng.normal(size=(9, 7)) * 10.0 ** rng.integers(-8, 8, 7), rng.normal(size=9)
-    rows, factors = rotate(columns, matrix, 3.0, 1)
-    scores = linear_scores(columns, theta, 1)
+    rows, scores = rotate(columns, matrix, 3.0, 1), linear_scores(columns, theta, 1)
     order = rng.permutation(500)
     for chunk, jobs in ((1, 1), (7, 2), (64, 2), (499, 1), (8192, 2)):
         monkeypatch.setattr(moments, "_CHUNK", chunk)
-        moved, shrunk = rotate(columns[:, order], matrix, 3.0, jobs)
-        assert (moved == rows[:, order]).all()
-        assert (shrunk == factors[order]).all()
+        for moved, one in zip(rotate(columns[:, order], matrix, 3.0, jobs), rows, strict=True):
+            assert (moved == one[..., order]).all()
         assert (linear_scores(columns[:, order], theta, jobs) == scores[order]).all()
 
 
@@ -115,13 +117,31 @@ def test_scores_are_the_product(rng):
     assert np.abs(linear_scores(columns, theta, 1) - theta @ columns).max() <= bound * (1 + 1e-9)
 
 
-@given(hnp.arrays(float, st.integers(0, 6), elements=st.floats(-1e6, 1e6)), st.sampled_from([1e-3, 1.0, 77.0]))
-def test_residuals_are_clipped_then_rounded(residuals, clip):
-    got = round_residuals(residuals, clip)
-    assert got.dtype == np.int16
-    assert (np.abs(got.astype(int)) <= NORM).all()
-    for r, g in zip(residuals, got.tolist(), strict=True):
-        assert abs(g - min(max(Fraction(r) / Fraction(clip), -1), 1) * NORM) <= Fraction(1, 2) + Fraction(1, 10**6)
+number = st.one_of(st.sampled_from([0.0, 5e-324, 1.0, -1.0, 1.7e308, -1.7e308, np.inf]), st.floats(-1e6, 1e6))
+square = st.one_of(st.sampled_from([0, 1, 2, 3, NORM, NORM**2 - 1, NORM**2]), st.integers(0, NORM**2))
+
+
+@settings(max_examples=300)
+@given(number, st.sampled_from([1e-3, 1.0, 77.0]), square)
+def test_residuals_are_clipped_then_rounded(residual, clip, squares):
+    """|u|·|r| ≤ NORM² in integers, with the largest limit that does it: longer rows have smaller ones."""
+    (got,) = round_residuals(np.array([residual]), clip, np.array([squares])).tolist()
+    assert got**2 * squares <= NORM**4
+    assert abs(got) <= moments._MOST_RESIDUAL
+    most = moments._MOST_RESIDUAL
+    if squares:
+        most = min(most, isqrt(NORM**4 // squares))
+    assert (most + 1) ** 2 * squares > NORM**4 or most == moments._MOST_RESIDUAL
+    wanted = most if residual == np.inf else min(max(Fraction(residual) / Fraction(clip) * NORM, -most), most)
+    assert abs(got - wanted) <= Fraction(1, 2) + Fraction(1, 10**6)
+
+
+@given(hnp.arrays(np.int64, st.integers(0, 9), elements=st.integers(-(2**24), 2**24)))
+def test_squares_add_up_and_one_is_at_most_the_bound(residuals):
+    each = [sum_of_squares(residuals[i : i + 1]) for i in range(len(residuals))]
+    assert sum_of_squares(residuals) == sum(each)
+    for one, r in zip(each, residuals.tolist(), strict=True):
+        assert one == min(abs(r), 2 * NORM) ** 2 // 4 <= NORM**2
 
 
 # ---- sums and their cost
@@ -139,10 +159,16 @@ class Keeper(SeededNoise):
         return values
 
 
-def released(rows, residuals, steps, jobs=1):
+def rows_of(values):
+    """Integer rows (width × records) as `rotate` would hand them over."""
+    return Rows(values, np.ones(values.shape[1]), (values.astype(np.int64) ** 2).sum(axis=0))
+
+
+def released(values, residuals, steps, jobs=1):
     """Integers and noise scales: above the diagonal, on it, gradient, squares."""
     keeper = Keeper()
-    release_moments(AdaptiveAccount(ROOMY, keeper), rows, residuals, 1.0, 1.0, n_jobs=jobs, **steps)
+    account = AdaptiveAccount(ROOMY, keeper)
+    release_moments(account, rows_of(values), np.asarray(residuals, float), 1.0, 1.0, n_jobs=jobs, **steps)
     return keeper.calls
 
 
@@ -151,7 +177,7 @@ def plans(width, mu_squared=(0.5, 0.25, 0.03)):
     return {
         "products": plan_products("p", width, products),
         "gradient": plan_gradient("g", width, gradient),
-        "squares": plan_gradient("s", 1, squares),
+        "squares": plan_squares("s", squares),
     }
 
 
@@ -177,8 +203,7 @@ def tables(draw):
     width, records = draw(st.integers(1, 5)), draw(st.integers(0, 12))
     rows = draw(hnp.arrays(np.int16, (records + 1, width), elements=int16))
     rows = np.array([row_within(r) for r in rows], np.int16).T.copy()
-    residuals = draw(hnp.arrays(np.int16, records + 1, elements=int16.map(lambda v: max(v, -NORM))))
-    return rows, residuals
+    return rows, draw(hnp.arrays(float, records + 1, elements=st.one_of(number, st.floats(-2, 2))))
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 8192])
@@ -191,31 +216,50 @@ def test_a_record_moves_sums_by_its_own_products(chunk, table, data):
     steps = plans(width)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moments, "_CHUNK", chunk)
-        fewer = np.delete(rows, at, axis=1), np.delete(residuals, at)
-        uu, ur, rr = (
-            np.asarray(b, object) - np.asarray(a, object)
-            for a, b in zip(joint_sums(*fewer, 1), joint_sums(rows, residuals, 2), strict=True)
+        whole = round_residuals(residuals, 1.0, rows_of(rows).squares)
+        uu, ur = (
+            b.astype(object) - a.astype(object)
+            for a, b in zip(
+                joint_sums(np.delete(rows, at, axis=1), np.delete(whole, at), 1),
+                joint_sums(rows, whole, 2),
+                strict=True,
+            )
         )
-        own, r = rows[:, at].astype(object), int(residuals[at])
+        own = rows[:, at].astype(object)
         assert (uu == np.outer(own, own)).all()
-        assert (ur == own * r).all()
-        assert rr == r * r
-        needed = cost_of(released(*fewer, steps), released(rows, residuals, steps, 2))
+        assert (ur == own * int(whole[at])).all()
+        fewer = released(np.delete(rows, at, axis=1), np.delete(residuals, at), steps)
+        needed = cost_of(fewer, released(rows, residuals, steps, 2))
     assert needed <= sum(s.mu_squared for s in steps.values())
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 100])
 @pytest.mark.parametrize("even", [False, True])
-def test_the_cost_is_tight(width, even):
-    """A record on the bound, along an axis and along the diagonal, needs what is charged."""
-    row = np.full(width, int(NORM / sqrt(width))) if even else np.r_[NORM, np.zeros(width - 1)]
+@pytest.mark.parametrize("length", [1.0, 0.5])
+def test_the_cost_is_tight(width, even, length):
+    """A record on the bound, along an axis or along the diagonal, needs what is charged.
+
+    A shorter row has a larger residual, so its gradient weighs as much. Squares are of r/2: they reach their bound
+    where rows are at most half as long as allowed.
+    """
+    row = np.full(width, int(length * NORM / sqrt(width))) if even else np.r_[int(length * NORM), np.zeros(width - 1)]
     steps = plans(width)
-    nothing = np.zeros((width, 0), np.int16), np.zeros(0, np.int16)
-    record = row.astype(np.int16)[:, None], np.array([NORM], np.int16)
-    needed = cost_of(released(*nothing, steps), released(*record, steps))
+    nothing = released(np.zeros((width, 0), np.int16), [], steps)
+    calls = released(row.astype(np.int16)[:, None], [1e9], steps)
+    zero, one = (cost_of_part(nothing, calls, part) for part in ("products", "gradient"))
+    assert float(zero / steps["products"].mu_squared) == pytest.approx(length**4, rel=0.01)
+    assert 0.99 < float(one / steps["gradient"].mu_squared) <= 1
+    squares = cost_of_part(nothing, calls, "squares") / steps["squares"].mu_squared
+    assert float(squares) == pytest.approx(1 / 16 if length == 1 else 1, rel=0.03)
     charged = sum(s.mu_squared for s in steps.values())
-    assert 0.99 * charged < needed <= charged
+    assert cost_of(nothing, calls) <= charged
     assert float(charged) == pytest.approx(0.78, rel=1e-12)
+
+
+def cost_of_part(before, after, part):
+    """As if everything else had stayed the same."""
+    changed = {"products": (0, 1), "gradient": (2,), "squares": (3,)}[part]
+    return cost_of(before, [after[i] if i in changed else before[i] for i in range(4)])
 
 
 def test_the_scales_of_the_matrix():
@@ -248,22 +292,22 @@ def test_noise_is_symmetric_and_smaller_off_the_diagonal(width):
 
 def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):
     rows = rng.integers(-9000, 9000, size=(6, 700)).astype(np.int16)
-    residuals = rng.integers(-NORM, NORM + 1, size=700).astype(np.int16)
-    wide, long = rows.astype(np.int64), residuals.astype(np.int64)
-    wanted = wide @ wide.T, wide @ long, int(long @ long)
+    residuals = round_residuals(rng.normal(size=700), 1.0, rows_of(rows).squares)
+    wide = rows.astype(np.int64)
     order = rng.permutation(700)
     for chunk, jobs in ((1, 2), (13, 1), (350, 2), (699, 2), (8192, 1)):
         monkeypatch.setattr(moments, "_CHUNK", chunk)
-        for got, exact in zip(joint_sums(rows[:, order], residuals[order], jobs), wanted, strict=True):
-            assert np.array_equal(got, exact)
+        uu, ur = joint_sums(rows[:, order], residuals[order], jobs)
+        assert np.array_equal(uu, wide @ wide.T)
+        assert np.array_equal(ur, wide @ residuals)
 
 
 def test_the_largest_sums_are_exact():
     """More records of full norm than a chunk holds, in the corner where float64 would give out first."""
     n = 3 * moments._CHUNK + 5
-    rows = np.full((1, n), NORM, np.int16)
-    uu, ur, rr = joint_sums(rows, np.full(n, -NORM, np.int16), 2)
-    assert (int(uu[0, 0]), int(ur[0]), rr) == (n * NORM**2, -n * NORM**2, n * NORM**2)
+    uu, ur = joint_sums(np.full((1, n), NORM, np.int16), np.full(n, -NORM), 2)
+    assert (int(uu[0, 0]), int(ur[0])) == (n * NORM**2, -n * NORM**2)
+    assert sum_of_squares(np.full(n, 2 * NORM)) == n * NORM**2
     assert moments._CHUNK * NORM**2 < 2**53
     assert moments._ENTRY * 2**15 * 2**14 < 2**53
 
@@ -273,16 +317,16 @@ def test_releases_are_in_the_units_of_the_data(rng):
     columns = np.rint(np.clip(x / 4, -1, 1) * 32767).astype(np.int16)
     matrix = np.eye(4) * 4 / 32767
     radius, clip = 5.0, 3.0
-    rows, factors = rotate(columns, matrix, radius, 1)
+    rows = rotate(columns, matrix, radius, 1)
     residuals = rng.normal(size=5000)
-    released = release_moments(
-        AdaptiveAccount(ROOMY, Keeper()), rows, round_residuals(residuals, clip), radius, clip, **plans(4), n_jobs=1
-    )
-    clipped, shrunk = np.clip(residuals, -clip, clip), np.clip(x, -4, 4) * factors
-    np.testing.assert_allclose(released.products, shrunk @ shrunk.T, atol=5000 * 2e-3)
-    np.testing.assert_allclose(released.gradient, shrunk @ clipped, atol=5000 * 1e-3)
-    assert released.squares == pytest.approx(clipped @ clipped, rel=1e-3)
     steps = plans(4)
+    got = release_moments(AdaptiveAccount(ROOMY, Keeper()), rows, residuals, radius, clip, **steps, n_jobs=1)
+    shrunk = np.clip(x, -4, 4) * rows.factors
+    limits = clip * radius / np.sqrt((shrunk**2).sum(axis=0))  # of a residual, by the length of its row
+    np.testing.assert_allclose(got.products, shrunk @ shrunk.T, atol=5000 * 2e-3)
+    np.testing.assert_allclose(got.gradient, shrunk @ np.clip(residuals, -limits, limits), atol=5000 * 1e-3)
+    most = np.minimum(limits, 2 * clip)
+    assert got.squares == pytest.approx((np.clip(residuals, -most, most) ** 2).sum(), rel=1e-3)
     # One record's share of noise: radius·clip/μ, up to the grid's distance from NORM.
-    assert released.gradient_noise == pytest.approx(radius * clip / sqrt(steps["gradient"].mu_squared), rel=1e-3)
-    assert released.product_noise == pytest.approx(radius**2 / sqrt(steps["products"].mu_squared), rel=1e-3)
+    assert got.gradient_noise == pytest.approx(radius * clip / sqrt(steps["gradient"].mu_squared), rel=1e-3)
+    assert got.product_noise == pytest.approx(radius**2 / sqrt(steps["products"].mu_squared), rel=1e-3)

@@ -63,7 +63,7 @@ def round_residuals(residuals: Float64, clip: float, squares: Int64) -> Int64:
         most = np.int64(NORM * NORM / np.sqrt(np.maximum(squares[i], 1)))
         while most > 0 and most * most * squares[i] > NORM**4:  # the root may be rounded up
             most -= 1
-        limit = float(min(most, _MOST_RESIDUAL))
+        limit = np.float64(min(most, np.int64(_MOST_RESIDUAL)))
         whole[i] = np.int64(np.rint(min(max(residuals[i] / clip * NORM, -limit), limit)))
     return whole
 

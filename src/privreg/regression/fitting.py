@@ -4,6 +4,7 @@ Proof: docs/proofs/flagship.md. Exact check: tests/test_flagship_privacy.py.
 """
 
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,18 @@ MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of 
 CLIPS = 2.0 ** (0.5 - np.arange(8) / 2)  # candidates for the clip of residuals, in units of the first phase's
 RADIUS = 1.05  # rows are shrunk to this times their root mean square
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
+SEEN = 0.1  # the least part of a direction that the last step is taken to have seen
+RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
+
+
+class _Basis(NamedTuple):
+    """Directions of the last noisy products: how much of each is signal, and its noise, in units of the regularised."""
+
+    vectors: Float64
+    signal: Float64
+    noise: Float64
 
 
 class Fitting:
@@ -42,8 +53,8 @@ class Fitting:
         self._account, self._records, self._n_jobs = account, records, n_jobs
         self._mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single steps must not add up to more
         step = plan_noisy_count("count the records", self._share(COUNT))
-        counted = noisy_count(account, step, records.n_records)
-        self.records = max(counted - 1 / sqrt(self._share(COUNT)), SMALLEST_COUNT)
+        self._counted = max(noisy_count(account, step, records.n_records), SMALLEST_COUNT)
+        self.records = max(self._counted - step.scale / step.grid, SMALLEST_COUNT)  # rather too low than too high
         self.size = self.records * sqrt(self._mu_squared)
         self.schedule = make_schedule(self.size, len(records), wanted)
         self.terms: list[Term] = []
@@ -53,7 +64,8 @@ class Fitting:
         """Spend the budget and return the model."""
         if not self.schedule.columns:
             step = plan_noisy_count("count the records again", self._share(self.schedule.recount))
-            self.records = max(noisy_count(self._account, step, self._records.n_records), SMALLEST_COUNT)
+            self._counted = max(noisy_count(self._account, step, self._records.n_records), SMALLEST_COUNT)
+            self.records = self._counted
         self._read_label()
         if not self.schedule.columns:
             return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
@@ -65,7 +77,15 @@ class Fitting:
 
     def warnings(self) -> list[str]:
         """What may be wrong with the fit, in plain words; decided from released values only."""
-        return []
+        schedule, texts = self.schedule, []
+        if not schedule.columns:
+            texts.append("the model is a constant, because these are too few records for more at this budget.")
+        reach = pick_epsilon(self._share(schedule.label_median)) * self.records / 2
+        if reach < RELIABLE or not self._label_spread.sure:
+            texts.append("the centre of the label is unreliable at this budget: all predictions may be far off.")
+        if schedule.columns and self.kept < 0.5:
+            texts.append(f"most of the fit may be noise: {self.kept:.0%} of the slopes are left after shrinking.")
+        return texts
 
     def _share(self, part: float) -> float:
         """μ² of this part of the budget."""
@@ -81,8 +101,8 @@ class Fitting:
         (spread,) = self._spreads("spread of the label", values, median, schedule.label_histogram, [most])
         clip = spread.distance(MEAN_LEVEL)
         step = plan_clipped_sum("mean of the label", self._share(schedule.label_mean))
-        shift = noisy_clipped_sum(self._account, step, values, median, clip) / self.records
-        noise = clip * step.scale / step.grid / self.records
+        shift = noisy_clipped_sum(self._account, step, values, median, clip) / self._counted
+        noise = clip * step.scale / step.grid / self._counted
         shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
         shift = min(max(shift, -clip), clip)
         unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
@@ -199,9 +219,9 @@ class Fitting:
 
     def _clip(self, phase: int, rows: Rows, residuals: Float64) -> float:
         """Where residuals of full rows are clipped: at first by the label's spread, then by a noisy quantile."""
-        level = max(min(max(1 - 30 / self.size, 0.85), 0.98), 1 - 100 / self.size)
+        self._level = level = max(min(max(1 - 30 / self.size, 0.85), 0.98), 1 - 100 / self.size)
         first = self._label_spread.distance(level) / self.label.unit
-        if phase == 0:
+        if phase == 0 or not self.schedule.quantile:
             np.clip(residuals, -first, first, out=residuals)
             return first
         epsilon = pick_epsilon(self._share(self.schedule.quantile))
@@ -217,6 +237,7 @@ class Fitting:
         raw = np.maximum(raw, 0)
         values = raw + RIDGE * moments.product_noise * sqrt(len(theta))
         self._squares = float((raw / values).sum())
+        self._basis = _Basis(vectors, raw / values, moments.product_noise / values)
         theta = theta + frame @ (vectors @ ((vectors.T @ moments.gradient) / values))
         return theta, frame @ (vectors / np.sqrt(values / self.records)) @ vectors.T
 
@@ -229,10 +250,23 @@ class Fitting:
         constant *= (constant @ whitened) / (constant @ constant)
         slopes = whitened - constant
         self.kept = max(0.0, 1 - (len(theta) - 1) * noise**2 / max(float(slopes @ slopes), 1e-300))
-        variance = max(moments.squares / self.records, 0.0)
-        covariance = (noise**2 + variance / self.records) * frame @ frame.T
         final = frame @ (constant + self.kept * slopes)
-        return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
+        spread = self._uncertainty(moments, noise, slopes)
+        return WinsorisedModel(self.label, tuple(self.terms), final, frame @ spread @ frame.T)
+
+    def _uncertainty(self, moments: Moments, noise: float, slopes: Float64) -> Float64:
+        """Mean squared error of the whitened coefficients, estimated from released values. docs/uncertainty.md"""
+        assert moments.squares is not None
+        vectors, kept, product_noise = self._basis
+        variance = max(moments.squares / self.records, 0.0)
+        # What the last step moved along each direction of the products, if it could have gone all the way.
+        seen = np.maximum(kept * self._level, SEEN)
+        random = noise**2 + variance * kept / self.records
+        missing = np.maximum((vectors.T @ moments.gradient / self.records) ** 2 - random, 0) / seen**2
+        own = random + (1 - seen) ** 2 * missing
+        mixed = product_noise * float((product_noise * missing).sum()) / 2
+        shrunk = ((1 - self.kept) * (vectors.T @ slopes)) ** 2
+        return (vectors * (own + mixed + shrunk)) @ vectors.T
 
 
 def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]:

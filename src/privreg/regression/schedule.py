@@ -17,7 +17,8 @@ NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and
 SELECTION = 0.20
 MEDIANS = 0.05
 HISTOGRAMS = 0.12
-QUANTILE = 0.02  # each of two
+QUANTILE = 0.02  # each of two, for the clip of residuals, if S is at least QUANTILE_SIZE
+QUANTILE_SIZE = 150
 # Of what is left for the regression, in each phase. In the first two, PRODUCTS of that are for Σ u·uᵀ.
 PHASES = (0.30, 0.25, 0.45)
 PRODUCTS = 0.4
@@ -62,6 +63,7 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
     mean = min(max((15 / size) ** 2, 0.002), 0.03)
     rest = 1 - COUNT - median - histogram - mean
     selection = SELECTION if columns < available else 0.0
+    quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
     return Schedule(
         columns,
         capacity,
@@ -71,6 +73,6 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
         selection=rest * selection,
         medians=rest * MEDIANS,
         histograms=rest * HISTOGRAMS,
-        quantile=rest * QUANTILE,
-        regression=rest * (1 - selection - MEDIANS - HISTOGRAMS - 2 * QUANTILE),
+        quantile=rest * quantile,
+        regression=rest * (1 - selection - MEDIANS - HISTOGRAMS - 2 * quantile),
     )
