@@ -39,7 +39,7 @@ class Recording(AdaptiveAccount):
         stretches = [bounds(i) for i in range(len(scores))]
         statistic = (
             np.array([low for low, _ in stretches]),
-            scores / step.scale - np.log([h - l for l, h in stretches]),
+            scores / step.scale - np.log([high - low for low, high in stretches]),
         )
         return self._note(step, statistic, lambda: super(Recording, self).pick_within(step, scores, bounds))
 
@@ -102,11 +102,11 @@ def table(rng, n=400, d=4):
 
 # Wide and few records: screening. Many records: all columns, and a second term for some.
 CASES = {
-    "all columns": dict(n=400, d=4, epsilon=3.0, delta=1e-3),
-    "screening": dict(n=300, d=12, epsilon=1.0, delta=1e-3),
-    "second terms": dict(n=3000, d=3, epsilon=5.0, delta=1e-2),
-    "constant": dict(n=30, d=3, epsilon=0.1, delta=1e-6),
-    "k": dict(n=500, d=6, epsilon=5.0, delta=1e-3, k=2),
+    "all columns": {"n": 400, "d": 4, "epsilon": 3.0, "delta": 1e-3},
+    "screening": {"n": 300, "d": 12, "epsilon": 1.0, "delta": 1e-3},
+    "second terms": {"n": 3000, "d": 3, "epsilon": 5.0, "delta": 1e-2},
+    "constant": {"n": 30, "d": 3, "epsilon": 0.1, "delta": 1e-6},
+    "k": {"n": 500, "d": 6, "epsilon": 5.0, "delta": 1e-3, "k": 2},
 }
 
 

@@ -64,7 +64,8 @@ def round_residuals(residuals: Float64, clip: float, squares: Int64) -> Int64:
         while most > 0 and most * most * squares[i] > NORM**4:  # the root may be rounded up
             most -= 1
         limit = np.float64(min(most, np.int64(_MOST_RESIDUAL)))
-        whole[i] = np.int64(np.rint(min(max(residuals[i] / clip * NORM, -limit), limit)))
+        value = residuals[i] / clip * NORM
+        whole[i] = np.int64(np.rint(min(max(value, -limit), limit))) if value == value else 0  # NaN counts for nothing
     return whole
 
 

@@ -31,7 +31,7 @@ _ROOT = np.uint64(0x6A09E667F3BCD)  # the mantissa bits of √2, rounded up
 
 @njit(nogil=True, cache=True)
 def code_of(value: float) -> int:
-    """The code of the nearest grid value; 0 below half the smallest, ±LARGEST beyond the largest."""
+    """The code of the nearest grid value; 0 for anything that rounds to less than the smallest, ±LARGEST beyond."""
     bits = np.float64(value).view(np.uint64)
     code = np.int64(((bits & _MASK) + _HALF) >> np.uint64(_SHIFT)) - _BELOW
     code = np.int64(min(max(code, np.int64(0)), np.int64(LARGEST)))

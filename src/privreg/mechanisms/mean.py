@@ -21,7 +21,7 @@ def plan_clipped_sum(name: str, mu_squared: float) -> Gaussian:
 
 def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
     """Σ clip(x − centre, ±clip) in whole multiples of clip/GRID."""
-    whole = np.rint(np.clip((values - centre) / clip, -1.0, 1.0) * GRID)
+    whole = np.rint(np.clip(values - centre, -clip, clip) / clip * GRID)  # clipped first: no quotient overflows
     return np.array([whole.astype(np.int64).sum()])
 
 

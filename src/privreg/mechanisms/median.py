@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 
+from privreg.errors import BudgetError
 from privreg.kernels.ranks import Float64, Int64
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, value_of
 from privreg.privacy.account import Account
@@ -15,11 +16,14 @@ from privreg.privacy.steps import Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
-_LOG_ERROR = 2.0**-44  # more than the floating-point error of a logarithm below 64 and of a sum of weights
+_LOG_ERROR = 2.0**-40  # more than the floating-point error of a logarithm below 64 and of a sum of 2^12 weights
+SMALLEST_EPSILON = 2.0**-34  # scores of a smaller one would overflow
 
 
 def plan_median(name: str, epsilon: float) -> Pick:
     """The step that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
+    if epsilon < SMALLEST_EPSILON:
+        raise BudgetError("the budget is too small for a median: raise epsilon, or lower rows_per_person")
     scale = GRID / epsilon
     # A run's weight is known up to 1 + scale·_LOG_ERROR grid steps, a block's too, on both data sets.
     slack = 8 * ceil(1 + scale * _LOG_ERROR)

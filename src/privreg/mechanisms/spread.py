@@ -19,7 +19,8 @@ _EDGES = 2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS + 1) / 2)
 _MIDDLES = 2.0 ** ((np.arange(FIRST_BIN, FIRST_BIN + BINS) + 0.5) / 2)
 
 WINDOWS = (1, 2, 4, 6)  # bins looked at together
-SURE = 4.5  # standard deviations of noise from which a window is kept
+SURE = 5.5  # standard deviations of noise from which every window is kept
+PLAUSIBLE = 4.5  # from which the best window is believed, if there is no such window
 LIKELY = 1.5  # and from which a single bin at its edge is
 
 
@@ -94,7 +95,7 @@ def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:
         if score.max() > best_score:
             first = int(score.argmax())
             best, best_score = slice(first, first + width), float(score.max())
-    sure = bool(kept.any())
-    if not sure:
-        kept[best] = True
-    return kept, sure
+    if kept.any():
+        return kept, True
+    kept[best] = True
+    return kept, bool(histogram[best].sum() > PLAUSIBLE * sigma * sqrt(best.stop - best.start))

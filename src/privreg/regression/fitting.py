@@ -3,10 +3,11 @@
 Proof: docs/proofs/flagship.md. Exact check: tests/test_flagship_privacy.py.
 """
 
-from math import log, sqrt
+from math import log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from privreg.kernels.boosting import Int16, grid_for
 from privreg.kernels.moments import Rows, linear_scores, rotate
@@ -29,10 +30,12 @@ SMALLEST_COUNT = 20.0
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 LABEL_LIMIT = 8.0  # and the label's, or more when the data can carry it
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
+LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 CLIPS = 2.0 ** (0.5 - np.arange(8) / 2)  # candidates for the clip of residuals, in units of the first phase's
 RADIUS = 1.05  # rows are shrunk to this times their root mean square
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
-SEEN = 0.1  # the least part of a direction that the last step is taken to have seen
+CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
+MARGIN = 1.1  # on variances that are themselves estimates
 RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
@@ -67,7 +70,7 @@ class Fitting:
             self._counted = max(noisy_count(self._account, step, self._records.n_records), SMALLEST_COUNT)
             self.records = self._counted
         self._read_label()
-        if not self.schedule.columns:
+        if self.constant:
             return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
         self._target = self.label.apply(self._records.target)
         self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
@@ -78,14 +81,19 @@ class Fitting:
     def warnings(self) -> list[str]:
         """What may be wrong with the fit, in plain words; decided from released values only."""
         schedule, texts = self.schedule, []
-        if not schedule.columns:
-            texts.append("the model is a constant, because these are too few records for more at this budget.")
+        if self.constant:
+            texts.append("the model is a constant: these are too few records for more at this budget.")
         reach = pick_epsilon(self._share(schedule.label_median)) * self.records / 2
         if reach < RELIABLE or not self._label_spread.sure:
             texts.append("the centre of the label is unreliable at this budget: all predictions may be far off.")
-        if schedule.columns and self.kept < 0.5:
+        if not self.constant and self.kept < 0.5:
             texts.append(f"most of the fit may be noise: {self.kept:.0%} of the slopes are left after shrinking.")
         return texts
+
+    @property
+    def constant(self) -> bool:
+        """Whether the model is a constant: too little data, or a label whose spread drowns in the noise."""
+        return not self.schedule.columns or not self._label_spread.sure
 
     def _share(self, part: float) -> float:
         """μ² of this part of the budget."""
@@ -103,7 +111,7 @@ class Fitting:
         step = plan_clipped_sum("mean of the label", self._share(schedule.label_mean))
         shift = noisy_clipped_sum(self._account, step, values, median, clip) / self._counted
         noise = clip * step.scale / step.grid / self._counted
-        shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
+        shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300)) if spread.sure else 0.0
         shift = min(max(shift, -clip), clip)
         unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
         self.label = Scale(median + shift, spread.limit, unit)
@@ -164,7 +172,7 @@ class Fitting:
         left = list(range(available))
         screening = schedule.columns < available
         ranks = rank_columns(self._records, self._n_jobs) if screening else []
-        later = schedule.columns // 2 if screening else 0
+        later = int(schedule.columns * LATER) if screening else 0
         self._add_columns(self._choose(self._target, left, ranks, schedule.columns - later) if screening else left)
         theta, frame = np.zeros(1), np.eye(1)
         for phase in range(_LAST):
@@ -249,24 +257,41 @@ class Fitting:
         constant = np.linalg.solve(frame, np.eye(len(theta))[0])
         constant *= (constant @ whitened) / (constant @ constant)
         slopes = whitened - constant
-        self.kept = max(0.0, 1 - (len(theta) - 1) * noise**2 / max(float(slopes @ slopes), 1e-300))
+        width = len(theta) - 1
+        expected = (width + CAUTION * sqrt(2 * width)) * noise**2  # of the squared length, were it all noise, and more
+        self.kept = max(0.0, 1 - expected / max(float(slopes @ slopes), 1e-300))
         final = frame @ (constant + self.kept * slopes)
-        spread = self._uncertainty(moments, noise, slopes)
-        return WinsorisedModel(self.label, tuple(self.terms), final, frame @ spread @ frame.T)
+        covariance = frame @ self._uncertainty(moments, noise, slopes, frame, final) @ frame.T
+        covariance[np.diag_indices(len(final))] += (self._cut_tails() * final) ** 2
+        return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
 
-    def _uncertainty(self, moments: Moments, noise: float, slopes: Float64) -> Float64:
-        """Mean squared error of the whitened coefficients, estimated from released values. docs/uncertainty.md"""
+    def _cut_tails(self) -> Float64:
+        """By what part a slope is too steep because the column is winsorised, if the column is normal."""
+        limits = np.array([term.scale.limit / term.scale.unit for term in self.terms])
+        inside = 1 - 2 * ndtr(-limits)
+        squares = inside - limits * np.exp(-(limits**2) / 2) * sqrt(2 / pi) + limits**2 * (1 - inside)
+        return np.append(0.0, inside / squares - 1)
+
+    def _uncertainty(self, moments: Moments, noise: float, slopes: Float64, frame: Float64, final: Float64) -> Float64:
+        """Mean squared error of the whitened coefficients, estimated from released values: docs/uncertainty.md."""
         assert moments.squares is not None
         vectors, kept, product_noise = self._basis
         variance = max(moments.squares / self.records, 0.0)
-        # What the last step moved along each direction of the products, if it could have gone all the way.
-        seen = np.maximum(kept * self._level, SEEN)
+        # The last step sees a part of what the model before it missed along each direction; how much that was is
+        # estimated by empirical Bayes, with one prior variance for all directions.
+        seen = kept * self._level
         random = noise**2 + variance * kept / self.records
-        missing = np.maximum((vectors.T @ moments.gradient / self.records) ** 2 - random, 0) / seen**2
-        own = random + (1 - seen) ** 2 * missing
-        mixed = product_noise * float((product_noise * missing).sum()) / 2
+        moved = vectors.T @ moments.gradient / self.records
+        prior = max(float((moved**2 - random).sum() / max((seen**2).sum(), 1e-300)), 0.0)
+        weight = prior * seen / (prior * seen**2 + random)
+        missed = (weight * moved) ** 2 + (1 - weight * seen) * prior
+        # Three regularised steps leave (1 − seen)³ of a coefficient; along directions that are hardly seen,
+        # coefficients are taken to be as large as elsewhere.
+        usual = float((final[1:] ** 2).mean()) / np.maximum((frame @ vectors) ** 2, 1e-300).sum(axis=0)
+        own = random + np.maximum((1 - seen) ** 2 * missed, (1 - seen) ** 6 * usual)
+        mixed = product_noise * float((product_noise * missed).sum()) / 2
         shrunk = ((1 - self.kept) * (vectors.T @ slopes)) ** 2
-        return (vectors * (own + mixed + shrunk)) @ vectors.T
+        return (vectors * (MARGIN * (own + mixed + shrunk))) @ vectors.T
 
 
 def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]:

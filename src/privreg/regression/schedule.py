@@ -13,8 +13,12 @@ FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
 NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
 
+# The label comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
+LABEL_MEDIAN = (25, 0.01, 0.30)
+LABEL_HISTOGRAM = (80, 0.02, 0.25)
+LABEL_MEAN = (15, 0.002, 0.03)
 # Of what is left for the columns and the regression:
-SELECTION = 0.20
+SELECTION = 0.25
 MEDIANS = 0.05
 HISTOGRAMS = 0.12
 QUANTILE = 0.02  # each of two, for the clip of residuals, if S is at least QUANTILE_SIZE
@@ -57,10 +61,9 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
     if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
         columns = available
     columns = min(columns, wanted or columns)
-    # The label comes first: without it nothing else can be read.
-    median = min(max((25 / size) ** 2, 0.01), 0.30)
-    histogram = min(max((80 / size) ** 2, 0.02), 0.25)
-    mean = min(max((15 / size) ** 2, 0.002), 0.03)
+    median, histogram, mean = (
+        min(max((enough / size) ** 2, low), high) for enough, low, high in (LABEL_MEDIAN, LABEL_HISTOGRAM, LABEL_MEAN)
+    )
     rest = 1 - COUNT - median - histogram - mean
     selection = SELECTION if columns < available else 0.0
     quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
