@@ -3,11 +3,9 @@
 Proof: docs/proofs/flagship.md. Exact check: tests/test_flagship_privacy.py.
 """
 
-from math import log, pi, sqrt
-from typing import NamedTuple
+from math import log, sqrt
 
 import numpy as np
-from scipy.special import ndtr
 
 from privreg.kernels.boosting import Int16, grid_for
 from privreg.kernels.moments import Rows, linear_scores, rotate
@@ -24,6 +22,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.steps import pick_epsilon
 from privreg.regression.model import Scale, Term, WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
+from privreg.regression.uncertainty import Directions, LastStep, cut_tails, squared_errors
 from privreg.tables import Records
 
 SMALLEST_COUNT = 20.0
@@ -35,18 +34,9 @@ CLIPS = 2.0 ** (0.5 - np.arange(8) / 2)  # candidates for the clip of residuals,
 RADIUS = 1.05  # rows are shrunk to this times their root mean square
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
 CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
-MARGIN = 1.1  # on variances that are themselves estimates
 RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
-
-
-class _Basis(NamedTuple):
-    """Directions of the last noisy products: how much of each is signal, and its noise, in units of the regularised."""
-
-    vectors: Float64
-    signal: Float64
-    noise: Float64
 
 
 class Fitting:
@@ -245,7 +235,7 @@ class Fitting:
         raw = np.maximum(raw, 0)
         values = raw + RIDGE * moments.product_noise * sqrt(len(theta))
         self._squares = float((raw / values).sum())
-        self._basis = _Basis(vectors, raw / values, moments.product_noise / values)
+        self._directions = Directions(vectors, raw / values, moments.product_noise / values)
         theta = theta + frame @ (vectors @ ((vectors.T @ moments.gradient) / values))
         return theta, frame @ (vectors / np.sqrt(values / self.records)) @ vectors.T
 
@@ -261,37 +251,13 @@ class Fitting:
         expected = (width + CAUTION * sqrt(2 * width)) * noise**2  # of the squared length, were it all noise, and more
         self.kept = max(0.0, 1 - expected / max(float(slopes @ slopes), 1e-300))
         final = frame @ (constant + self.kept * slopes)
-        covariance = frame @ self._uncertainty(moments, noise, slopes, frame, final) @ frame.T
-        covariance[np.diag_indices(len(final))] += (self._cut_tails() * final) ** 2
-        return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
-
-    def _cut_tails(self) -> Float64:
-        """By what part a slope is too steep because the column is winsorised, if the column is normal."""
+        sampling = max(moments.squares, 0.0) / self.records**2
+        step = LastStep(moments.gradient / self.records, noise, sampling, self._level)
+        errors = squared_errors(self._directions, step, (1 - self.kept) * slopes, frame, final)
+        covariance = frame @ errors @ frame.T
         limits = np.array([term.scale.limit / term.scale.unit for term in self.terms])
-        inside = 1 - 2 * ndtr(-limits)
-        squares = inside - limits * np.exp(-(limits**2) / 2) * sqrt(2 / pi) + limits**2 * (1 - inside)
-        return np.append(0.0, inside / squares - 1)
-
-    def _uncertainty(self, moments: Moments, noise: float, slopes: Float64, frame: Float64, final: Float64) -> Float64:
-        """Mean squared error of the whitened coefficients, estimated from released values: docs/uncertainty.md."""
-        assert moments.squares is not None
-        vectors, kept, product_noise = self._basis
-        variance = max(moments.squares / self.records, 0.0)
-        # The last step sees a part of what the model before it missed along each direction; how much that was is
-        # estimated by empirical Bayes, with one prior variance for all directions.
-        seen = kept * self._level
-        random = noise**2 + variance * kept / self.records
-        moved = vectors.T @ moments.gradient / self.records
-        prior = max(float((moved**2 - random).sum() / max((seen**2).sum(), 1e-300)), 0.0)
-        weight = prior * seen / (prior * seen**2 + random)
-        missed = (weight * moved) ** 2 + (1 - weight * seen) * prior
-        # Three regularised steps leave (1 − seen)³ of a coefficient; along directions that are hardly seen,
-        # coefficients are taken to be as large as elsewhere.
-        usual = float((final[1:] ** 2).mean()) / np.maximum((frame @ vectors) ** 2, 1e-300).sum(axis=0)
-        own = random + np.maximum((1 - seen) ** 2 * missed, (1 - seen) ** 6 * usual)
-        mixed = product_noise * float((product_noise * missed).sum()) / 2
-        shrunk = ((1 - self.kept) * (vectors.T @ slopes)) ** 2
-        return (vectors * (MARGIN * (own + mixed + shrunk))) @ vectors.T
+        covariance[np.diag_indices(len(final))] += (np.append(0.0, cut_tails(limits)) * final) ** 2
+        return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
 
 
 def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]:
