@@ -215,12 +215,12 @@ def test_intervals_cover(n):
     hits = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, 5))
+        X = rng.normal(size=(n, 5)) @ np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(range(5), range(5)))).T
         truth = rng.normal(size=5)
         y = X @ truth + 2 * rng.normal(size=n)
         low, high = seeded(random_state=seed).fit(X, y).confidence_interval().T
         hits += ((low <= truth) & (truth <= high)).tolist()
-    assert 0.9 <= np.mean(hits) <= 1.0
+    assert 0.9 <= np.mean(hits) <= 0.995
 
 
 def test_errors_shrink_with_data_and_budget():
