@@ -15,14 +15,18 @@ lint: .venv/.stamp-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Ratios to peers measured in one run; writes benchmarks/selection.json and benchmarks/regression.json.
+# Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed}.json.
 bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/regression.py
+	$(BIN)/python benchmarks/flagship_speed.py
 
-# The paper's methods beside its published medians, and the study behind the strict Tukey settings:
+# PrivateLinearRegression on the paper's data sets, its ablations and its intervals (results/flagship/), the paper's methods
+# beside its published medians, and the study behind the strict Tukey settings:
 # make accuracy DATA=folder of <task>_<name>.parquet files [PUBLISHED=the paper's table as CSV]
 accuracy: .venv/.stamp-test
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_methods.py $(DATA) $(PUBLISHED)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
 
