@@ -18,7 +18,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
 
-LARGEST_FLOAT = np.finfo(float).max
+LARGEST_FLOAT = float(np.finfo(float).max)
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 1e-308, 2.0**-45, 1.0, 1 + 1e-16, -7.5, 1e308, -1e308, LARGEST_FLOAT]
 finite = st.one_of(st.sampled_from(HOSTILE), st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
 # A centre is a value of the median's grid. A clip is a positive number; the smallest in a fit is the first bin's edge.

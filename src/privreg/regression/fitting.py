@@ -51,7 +51,7 @@ class Fitting:
         self.size = self.records * sqrt(self._mu_squared)
         self.schedule = make_schedule(self.size, len(records), wanted)
         self.terms: list[Term] = []
-        self.kept = 0.0  # what is left of the slopes after shrinking
+        self.doubt = 1.0  # expected squared error of the slopes, as a part of their squared length
 
     def run(self) -> WinsorisedModel:
         """Spend the budget and return the model."""
@@ -76,8 +76,8 @@ class Fitting:
         reach = pick_epsilon(self._share(schedule.label_median)) * self.records / 2
         if reach < RELIABLE or not self._label_spread.sure:
             texts.append("the centre of the label is unreliable at this budget: all predictions may be far off.")
-        if not self.constant and self.kept < 0.5:
-            texts.append(f"most of the fit may be noise: {self.kept:.0%} of the slopes are left after shrinking.")
+        if not self.constant and self.doubt > 0.5:
+            texts.append("most of what the fit found may be noise.")
         return texts
 
     @property
@@ -249,11 +249,12 @@ class Fitting:
         slopes = whitened - constant
         width = len(theta) - 1
         expected = (width + CAUTION * sqrt(2 * width)) * noise**2  # of the squared length, were it all noise, and more
-        self.kept = max(0.0, 1 - expected / max(float(slopes @ slopes), 1e-300))
-        final = frame @ (constant + self.kept * slopes)
+        kept = max(0.0, 1 - expected / max(float(slopes @ slopes), 1e-300))
+        final = frame @ (constant + kept * slopes)
         sampling = max(moments.squares, 0.0) / self.records**2
         step = LastStep(moments.gradient / self.records, noise, sampling, self._level)
-        errors = squared_errors(self._directions, step, (1 - self.kept) * slopes, frame, final)
+        errors = squared_errors(self._directions, step, (1 - kept) * slopes, frame, final)
+        self.doubt = float(np.trace(errors)) / max(float(slopes @ slopes), 1e-300)
         covariance = frame @ errors @ frame.T
         limits = np.array([term.scale.limit / term.scale.unit for term in self.terms])
         covariance[np.diag_indices(len(final))] += (np.append(0.0, cut_tails(limits)) * final) ** 2
