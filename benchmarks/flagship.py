@@ -71,7 +71,7 @@ def ablations() -> dict[str, Patch]:
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
         "no second terms for long tails": lambda: setattr(fitting.Fitting, "_two_terms", never),
         "predictions not winsorised": lambda: setattr(WinsorisedModel, "predict", predict_unclipped),
-        "no mean of the label": constants(LABEL_MEAN=(1, 1e-9, 1e-9)),
+        "no mean of the label": constants(LABEL_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
         "constant below S = 30 instead of 50": constants(SMALLEST_SIZE=30),
         "radius not adapted": constants(SMALLEST_SQUARE=1.0),
         "no noisy clip of residuals": constants(QUANTILE_SIZE=np.inf),

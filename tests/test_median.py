@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact import assert_law, log_softmax, softmax
+from privreg.errors import BudgetError
 from privreg.kernels import values as values_module
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, code_of, codes_near, value_of
 from privreg.mechanisms import median
@@ -225,7 +226,7 @@ def test_larger_data_sets(values, record, epsilon):
 # ---- picks by blocks
 
 
-@pytest.mark.parametrize("epsilon", [5.0, 0.1, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("epsilon", [5.0, 0.1, 1e-4, 1e-6, 1e-8, median.SMALLEST_EPSILON])
 def test_weights_are_known_to_their_allowance(epsilon, rng):
     """Rounded logarithms of masses and of block sums, against 40 digits: a quarter of the allowance is not used."""
     step = plan_median("m", epsilon)
@@ -249,6 +250,21 @@ def test_weights_are_known_to_their_allowance(epsilon, rng):
             total = mpmath.fsum(mpmath.exp((int(s) - top) / scale) for s in block)
             used = max(used, abs(int(got) - top - scale * mpmath.log(total)))
     assert 0.4 < used <= allowed * 0.75
+
+
+def test_a_budget_that_scores_cannot_hold_is_refused(rng):
+    """The last ε that is accepted leaves room in 64 bits, at both ends of the grid and in its middle."""
+    with pytest.raises(BudgetError, match="raise epsilon"):
+        plan_median("m", np.nextafter(median.SMALLEST_EPSILON, 0))
+    step = plan_median("m", median.SMALLEST_EPSILON)
+    least = 2 * -int(np.ceil(median.REACH * step.scale / median.GRID)) * (median.GRID // 2)
+    most = step.scale * np.log(mass_at(LARGEST + 1))
+    assert most - least < 2**62
+    for data in (np.empty(0), np.full(5, 1e308), rng.normal(size=300)):
+        keeper = Keeper()
+        noisy_median(keeper, step, data)
+        assert 0 <= keeper.scores.max() <= most + 1
+        assert keeper.scores.min() >= least
 
 
 def test_long_sums_of_weights(rng):

@@ -117,6 +117,12 @@ def test_scores_are_the_product(rng):
     assert np.abs(linear_scores(columns, theta, 1) - theta @ columns).max() <= bound * (1 + 1e-9)
 
 
+def test_a_residual_that_is_no_number_counts_for_nothing():
+    squares = np.array([NORM**2, 0, 5])
+    assert round_residuals(np.full(3, np.nan), 1.0, squares).tolist() == [0, 0, 0]
+    assert round_residuals(np.array([np.nan, 1.0, -np.inf]), np.inf, squares).tolist() == [0, 0, 0]  # −∞/∞
+
+
 number = st.one_of(st.sampled_from([0.0, 5e-324, 1.0, -1.0, 1.7e308, -1.7e308, np.inf]), st.floats(-1e6, 1e6))
 square = st.one_of(st.sampled_from([0, 1, 2, 3, NORM, NORM**2 - 1, NORM**2]), st.integers(0, NORM**2))
 

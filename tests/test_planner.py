@@ -84,9 +84,10 @@ def test_a_larger_budget_is_no_worse():
         assert less.k <= more.k
         for worse, better in zip(less.outlooks, more.outlooks, strict=True):
             assert worse.kept <= better.kept
+            assert worse.least_squares == better.least_squares  # it is the same table
     for first, last in zip(answers[0].outlooks, answers[-1].outlooks, strict=True):
         assert first.kept == 0
-        assert last.kept > 0.9
+        assert last.kept > 0.7
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,6 @@ def test_a_wrong_argument_is_named(name, value):
         privreg.plan(**(GOOD | {name: value}))
 
 
-@pytest.mark.xfail(raises=OverflowError, strict=True, reason="rows is passed on as a numpy integer: a known defect")
 def test_numpy_integers_are_whole_numbers():
     answer = privreg.plan(**(GOOD | {"rows": np.int64(100), "columns": np.int32(3)}))
     assert answer == privreg.plan(**GOOD)

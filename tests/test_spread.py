@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from privreg.kernels.values import BINS, FIRST_BIN, LARGEST, code_of, count_distances, value_of, winsorise
-from privreg.mechanisms.spread import GRID, noisy_histogram, plan_histogram, read_spread
+from privreg.mechanisms.spread import GRID, LIKELY, PLAUSIBLE, SURE, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
@@ -179,6 +179,26 @@ def test_noise_alone_is_not_taken_for_records():
     assert not read_spread(np.zeros(BINS), 3.0, 100.0, 8.0).sure
     sure = [read([], seed=seed).sure for seed in range(100)]
     assert sum(sure) <= 5
+
+
+def test_which_windows_are_kept():
+    """All that are sure; if there is none, the best, which is believed from a lower threshold on."""
+    sigma, bins = 3.0, np.arange(BINS)
+
+    def kept(**heights):
+        histogram = sum(np.where(bins == int(at[1:]), height * sigma, 0.0) for at, height in heights.items())
+        spread = read_spread(histogram, sigma, 1000.0, 1e3)
+        return np.flatnonzero(spread.weights).tolist(), spread.sure
+
+    assert SURE > PLAUSIBLE > LIKELY
+    assert kept(b90=SURE + 0.1, b120=SURE + 0.2) == ([90, 120], True)
+    assert kept(b90=SURE - 0.1, b120=SURE + 0.1) == ([120], True)
+    assert kept(b90=SURE - 0.1, b120=PLAUSIBLE - 0.1) == ([90], True)
+    assert kept(b90=PLAUSIBLE + 0.1) == ([90], True)
+    assert kept(b90=PLAUSIBLE - 0.1) == ([90], False)
+    # Neighbours of a sure window are kept while they are likely.
+    assert kept(b90=SURE + 0.1, b91=LIKELY + 0.1, b92=LIKELY + 0.1, b94=LIKELY + 0.1) == ([90, 91, 92], True)
+    assert kept(b90=SURE + 2, b91=LIKELY - 0.1) == ([90], True)
 
 
 @pytest.mark.parametrize("octaves", [-20, 1, 30])

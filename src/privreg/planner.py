@@ -11,15 +11,16 @@ import numpy as np
 
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost, check_delta
+from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.noise import SeededNoise
-from privreg.regression.fitting import Fitting
+from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.schedule import make_schedule
 from privreg.tables import Records, read_table
 
 STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the label's variance that a linear model explains
 TRIALS = 8
 MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
+MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
 TEST_ROWS = 4_000
 
 
@@ -88,9 +89,11 @@ def plan(
     for name, value, least in (("rows", rows, 0), ("columns", columns, 1), ("trials", trials, 1)):
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    rows, columns = int(rows), int(columns)
     budget = Budget(epsilon, delta)
-    check_delta(budget)
-    simulated = min(rows, max(MOST_ROWS, 20 * columns))
+    check_budget(budget)
+    drawn = min(columns, MOST_COLUMNS)
+    simulated = min(rows, max(MOST_ROWS, 20 * drawn))
     # Fewer rows at a larger budget: what counts is the number of rows times μ.
     more = adaptive_budget(budget) * Fraction(rows, max(simulated, 1)) ** 2
     larger = budget if simulated == rows else Budget(adaptive_cost(more, budget.delta), budget.delta)
@@ -99,14 +102,14 @@ def plan(
     for i, signal in enumerate(STRENGTHS):
         scores = []
         for trial in range(trials):
-            scores.append(_trial(simulated, columns, signal, larger, np.random.default_rng([seed, i, trial])))
+            scores.append(_trial(simulated, drawn, signal, larger, np.random.default_rng([seed, i, trial])))
             if progress:
                 progress((i * trials + trial + 1) / (len(STRENGTHS) * trials))
         private, exact = np.array(scores).T
         low, median, high = np.quantile(private, [0.1, 0.5, 0.9])
         outlooks.append(Outlook(signal, float(np.median(exact)), float(median), float(low), float(high)))
     k = make_schedule(size, columns, None).columns
-    return Plan(int(rows), int(columns), budget.epsilon, budget.delta, k, tuple(outlooks))
+    return Plan(rows, columns, budget.epsilon, budget.delta, k, tuple(outlooks))
 
 
 def _trial(

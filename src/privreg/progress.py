@@ -10,6 +10,14 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _nothing
+        return
+    with Progress(console=console, transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)
+
+
+def _nothing(_part: float) -> None:
+    """Nobody looks."""

@@ -19,14 +19,17 @@ from privreg.mechanisms.quantile import noisy_quantile, plan_quantile
 from privreg.mechanisms.screening import plan_screening, screen
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget, check_delta
 from privreg.privacy.steps import pick_epsilon
 from privreg.regression.model import Scale, Term, WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
 from privreg.regression.uncertainty import Directions, LastStep, cut_tails, squared_errors
 from privreg.tables import Records
 
+SMALLEST_EPSILON = 1e-6
 SMALLEST_COUNT = 20.0
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
+SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
 LABEL_LIMIT = 8.0  # and the label's, or more when the data can carry it
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
@@ -37,6 +40,13 @@ CAUTION = 1.0  # standard deviations above what noise alone would give, from whi
 RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
+
+
+def check_budget(budget: Budget) -> None:
+    """Raise ValueError, naming the parameter, for budgets that the method cannot work with."""
+    check_delta(budget)
+    if budget.epsilon < SMALLEST_EPSILON:
+        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {budget.epsilon!r}")
 
 
 class Fitting:
@@ -144,7 +154,8 @@ class Fitting:
             term = Term(j, Scale(centre, narrow.limit, narrow.unit))
             self._add(term, narrow, _in_16_bits(values, term.scale))
             for wide in wider:
-                if wide.limit > narrow.limit and len(chosen) + len(second) < self._room():
+                enough = wide.beyond(narrow.limit) * self.records >= SECOND_TERM
+                if enough and len(chosen) + len(second) < self._room():
                     term = Term(j, Scale(centre, wide.limit, wide.unit))
                     second.append((term, wide, _in_16_bits(values, term.scale)))
         for term, spread, column in second:

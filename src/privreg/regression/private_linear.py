@@ -11,15 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.kernels.ranks import Float64
 from privreg.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget, check_delta
+from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_RECORD
 from privreg.regression.base import PrivateRegressor
-from privreg.regression.fitting import Fitting
+from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Records, Table
-
-SMALLEST_EPSILON = 1e-6
 
 
 class PrivateLinearRegression(PrivateRegressor):
@@ -52,7 +50,7 @@ class PrivateLinearRegression(PrivateRegressor):
     standard_error_, intercept_error_ : standard errors that cover sampling and privacy noise; NaN if not chosen.
     linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
     selected_features_ : names (or column numbers) in the order chosen.
-    n_records_ : a lower estimate of the number of records, released privately.
+    n_records_ : an estimate of the number of records, rather too low than too high, released privately.
     warnings_ : plain sentences about what may be wrong with this fit, from released values only.
     receipt_ : what was spent.
     """
@@ -118,9 +116,7 @@ class PrivateLinearRegression(PrivateRegressor):
         return f"one person, at most {_rows(self.rows_per_person)}" if self._people else ONE_RECORD
 
     def _check_parameters(self, budget: Budget) -> None:
-        check_delta(budget)
-        if budget.epsilon < SMALLEST_EPSILON:
-            raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {self.epsilon!r}")
+        check_budget(budget)
         if self.k != "auto" and not _whole(self.k):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
         if not _whole(self.rows_per_person):
