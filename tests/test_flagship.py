@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
 from privreg import ModelFileError, PrivateLinearRegression, load_model
+from privreg.planner import made_up
 from privreg.regression.schedule import make_schedule
 from scripted import HOSTILE
 
@@ -145,6 +147,16 @@ def test_hard_columns():
     assert np.isfinite(model.coef_).all()
     alone = seeded().fit(X[:, [4]], y)  # a spread of a hundred-thousandth of the value
     assert alone.score(X[:, [4]], y) > 0.9
+
+
+@pytest.mark.parametrize("seed", [3, 6])
+def test_no_privacy_is_least_squares(seed):
+    """Without noise to speak of, long tails must not be fitted by the few records in them (the seeds show it)."""
+    X, y = made_up(24_000, 3, 0.1, np.random.default_rng([0, 0, seed]))
+    train, test = slice(0, 20_000), slice(20_000, None)
+    model = seeded(epsilon=1e5, random_state=1).fit(X[train], y[train])
+    exact = LinearRegression().fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > exact.score(X[test], y[test]) - 0.005
 
 
 @pytest.mark.parametrize("value", [*HOSTILE, np.nan, np.inf])
