@@ -112,6 +112,21 @@ def test_noise_is_called_noise():
     assert all(text == [] for text in texts)
 
 
+def test_what_is_lost_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3))
+    nearly_all_equal = (rng.random(5000) < 0.002).astype(float)
+    for y in (nearly_all_equal, 1e12 + X[:, 0]):
+        model = seeded(epsilon=0.5).fit(X, y)
+        assert model.selected_features_ == []
+        assert "the label's spread drowned" in model.summary()
+        assert model.receipt_.steps[-1].name == "median of the label again"
+        assert model.receipt_.epsilon == pytest.approx(0.5)
+        assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
+    model = seeded().fit(X + [0, 1e12, 0], X.sum(axis=1))
+    assert "the spread of 1 column drowned" in model.summary()
+
+
 LABELS = {
     "normal": lambda rng, n: rng.normal(size=n),
     "log-normal": lambda rng, n: rng.lognormal(size=n),

@@ -3,6 +3,7 @@
 Proof: docs/proofs/flagship.md. Exact check: tests/test_flagship_privacy.py.
 """
 
+from dataclasses import replace
 from math import log, sqrt
 
 import numpy as np
@@ -61,6 +62,7 @@ class Fitting:
         self.size = self.records * sqrt(self._mu_squared)
         self.schedule = make_schedule(self.size, len(records), wanted)
         self.terms: list[Term] = []
+        self._lost = 0  # columns whose spread was not found
         self.doubt = 1.0  # expected squared error of the slopes, as a part of their squared length
 
     def run(self) -> WinsorisedModel:
@@ -71,6 +73,7 @@ class Fitting:
             self.records = self._counted
         self._read_label()
         if self.constant:
+            self._spend_the_rest()
             return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
         self._target = self.label.apply(self._records.target)
         self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
@@ -80,12 +83,16 @@ class Fitting:
 
     def warnings(self) -> list[str]:
         """What may be wrong with the fit, in plain words; decided from released values only."""
-        schedule, texts = self.schedule, []
-        if self.constant:
+        texts = []
+        if not self.schedule.columns:
             texts.append("the model is a constant: these are too few records for more at this budget.")
-        reach = pick_epsilon(self._share(schedule.label_median)) * self.records / 2
-        if reach < RELIABLE or not self._label_spread.sure:
+        elif self.constant:
+            texts.append("the model is a constant: the label's spread drowned in noise, or is tiny beside its size.")
+        if pick_epsilon(self._share(self.schedule.label_median)) * self.records / 2 < RELIABLE:
             texts.append("the centre of the label is unreliable at this budget: all predictions may be far off.")
+        if self._lost:
+            lost = "1 column" if self._lost == 1 else f"{self._lost} columns"
+            texts.append(f"the spread of {lost} drowned in noise, or is tiny beside its size: no use is made of it.")
         if not self.constant and self.doubt > 0.5:
             texts.append("most of what the fit found may be noise.")
         return texts
@@ -116,6 +123,14 @@ class Fitting:
         unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
         self.label = Scale(median + shift, spread.limit, unit)
         self._label_spread = spread
+
+    def _spend_the_rest(self) -> None:
+        """A label whose spread drowns in the noise has its median released once more, with all that is left."""
+        schedule = self.schedule
+        rest = 1 - COUNT - schedule.label_median - schedule.label_histogram - schedule.label_mean - schedule.recount
+        if schedule.columns:
+            centre = self._median("median of the label again", self._records.target, rest)
+            self.label = replace(self.label, centre=centre)
 
     # ---- columns
 
@@ -165,6 +180,7 @@ class Fitting:
         self.terms.append(term)
         self._columns[len(self.terms)] = column
         self._squares += spread.mean_square
+        self._lost += not spread.sure
 
     # ---- least squares
 
