@@ -123,7 +123,7 @@ def test_what_is_lost_is_told():
         assert model.receipt_.steps[-1].name == "median of the label again"
         assert model.receipt_.epsilon == pytest.approx(0.5)
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
-    model = seeded().fit(X + [0, 1e12, 0], X.sum(axis=1))
+    model = seeded().fit(X + np.array([0, 1e12, 0]), X.sum(axis=1))
     assert "the spread of 1 column drowned" in model.summary()
 
 
