@@ -45,6 +45,18 @@ def test_a_further_person_changes_nobody_else(rows, most, keys, at):
     assert len(kept(more, most)) - len(others) == min(most, len(keys))
 
 
+def test_incomplete_rows_do_not_shift_people():
+    X = np.arange(40.0)[:, None]
+    X[[0, 1, 5, 17]] = np.nan
+    persons = np.arange(40) // 4
+    records = Records(read_table(X), np.arange(40.0))
+    for most in (1, 3):
+        rows = keep_rows(records, persons, most, OpenDPNoise()).target.astype(int)
+        complete = np.isfinite(X[:, 0])
+        expected = [min(most, complete[persons == p].sum()) for p in range(10)]
+        assert np.bincount(persons[rows], minlength=10).tolist() == expected
+
+
 def test_every_choice_is_equally_likely():
     # 2 of 5 rows of one person beside others: ten choices. A chi-square test at the level 1e-7 (tests/exact.py).
     persons = np.array([3, 7, 3, 3, 8, 3, 3, 7])
