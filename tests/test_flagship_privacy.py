@@ -153,6 +153,20 @@ def test_every_statistic_moves_as_claimed(rng, monkeypatch, tmp_path, case):
         assert {"products", "gradient", "variance"} <= set(worst)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_alone_decide(rng, monkeypatch, tmp_path, case):
+    """Given the outputs, steps and releases are the same on *any* data, so no parameter and no branch sees a record."""
+    options = dict(CASES[case])
+    n, d = options.pop("n"), options.pop("d")
+    first, model = record(monkeypatch, *table(rng, n, d), **options)
+    wild = np.exp(rng.normal(size=(2 * n, d + 1)) * 40)
+    wild[rng.random(wild.shape) < 0.3] = 0
+    for other in (np.zeros((0, d + 1)), np.ones((n // 2, d + 1)), wild, -wild[: n + 1]):
+        second, same = record(monkeypatch, other[:, :-1], other[:, -1], replay=first, **options)
+        assert [step for step, *_ in first.calls] == [step for step, *_ in second.calls]
+        same_release(model, same, tmp_path)
+
+
 def test_a_record_that_is_left_out_moves_nothing(rng, monkeypatch, tmp_path):
     X, y = table(rng)
     first, model = record(monkeypatch, X, y, epsilon=3.0)
