@@ -203,9 +203,12 @@ def test_wrong_parameters_are_named():
         ({"k": 2.5}, "k "),
         ({"k": True}, "k "),
         ({"rows_per_person": 1.5}, "rows_per_person"),
+        ({"rows_per_person": 10**8}, "rows_per_person"),
     ):
+        model = PrivateLinearRegression(**options)
         with pytest.raises(ValueError, match=name):
-            PrivateLinearRegression(**options).fit(X, y)
+            model.fit(X, y, groups=np.arange(50))
+        assert not hasattr(model, "receipt_")
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 50.0, 1e6])
@@ -300,7 +303,8 @@ def test_a_file_holds_nothing_but_releases(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"format": "other"}', '{"format": "privreg model", "version": 1}']
+    "content",
+    ["", "[]", "{}", '{"format": "other"}', '{"format": "privreg model"}', '{"format": "privreg model", "version": 1}'],
 )
 def test_other_files_are_refused(tmp_path, content):
     (tmp_path / "model.json").write_text(content)

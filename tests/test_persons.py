@@ -1,6 +1,7 @@
 """Which records of a person are kept: at most so many, uniformly, and without regard to anybody else."""
 
 import datetime as dt
+from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
@@ -99,6 +100,11 @@ def test_identities_of_every_kind(kind, form):
         pl.Series(["a", None, "a"]),
         pa.array([2**60, None, 2**60]),
         pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-01"])),
+        [1, pd.NA, 1],
+        pd.Series([1, None, 1], dtype="Int64").tolist(),
+        np.ma.array([1, 2, 1], mask=[False, True, False]),
+        pa.array([1, None, 1]).to_pylist(),
+        list(pa.array([1, None, 1])),
     ],
 )
 def test_a_record_without_a_person_belongs_to_nobody(ids):
@@ -108,11 +114,10 @@ def test_a_record_without_a_person_belongs_to_nobody(ids):
 
 
 def test_no_value_is_an_error():
-    codes = read_identities([1, "1", 1.0, [1], {"a": 1}, [1], (1, [2]), b"1", True, np.float64(1), object])
-    assert codes[0] == codes[2] == codes[9]
-    assert codes[0] != codes[1]
-    assert codes[3] == codes[5]
-    assert (codes >= 0).all()
+    codes = read_identities([1, "1", 1.0, [1], {"a": 1}, Decimal(1), (1, [2]), b"1", np.float64(1), object])
+    assert codes[0] == codes[2] == codes[5] == codes[8] == 0
+    assert len({*codes[[0, 1, 7, 9]].tolist()}) == 4
+    assert (codes[[3, 4, 6]] == -1).all()  # they cannot be hashed
 
 
 def test_a_frame_of_two_columns_is_refused():
@@ -120,6 +125,8 @@ def test_a_frame_of_two_columns_is_refused():
         read_identities(pd.DataFrame({"a": [1], "b": [2]}))
     with pytest.raises(SchemaError, match="1d"):
         read_identities(np.zeros((2, 2)))
+    with pytest.raises(SchemaError, match="one column"):
+        read_identities(pd.MultiIndex.from_tuples([(1, 2)]))
 
 
 def test_fit_by_person(rng):

@@ -76,16 +76,16 @@ def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
 
 
 def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The same for Python objects. None and NaN are missing; what cannot be hashed is known by how it prints."""
+    """The same for Python objects. None, NaN and NA are missing, and so is what cannot be compared and hashed."""
     known: dict[Any, int] = {}
 
     def identity(value: Any) -> int:
         try:
-            if value is None or value != value:
-                return -1
-            return known.setdefault((_sort_of(value), value), len(known))
+            if hasattr(value, "as_py"):  # an arrow scalar
+                value = value.as_py()
+            return -1 if value is None or value != value else known.setdefault(value, len(known))
         except Exception:  # no value is an error
-            return known.setdefault(("printed", repr(value)), len(known))
+            return -1
 
     return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
 

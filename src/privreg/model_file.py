@@ -21,7 +21,12 @@ VERSION = 1
 
 def save_model(model: PrivateLinearRegression, path: str | PathLike[str]) -> None:
     """Write a fitted model."""
-    parameters = {k: v for k, v in model.get_params().items() if k not in ("random_state", "n_jobs", "categories")}
+    parameters = {
+        "epsilon": model.receipt_.budget.epsilon,
+        "delta": model.receipt_.budget.delta,
+        "k": model.k if model.k == "auto" else int(model.k),
+        "rows_per_person": int(model.rows_per_person),
+    }
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -49,12 +54,13 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression:
     """Read a model that `save` wrote. It predicts and prints as the original does."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        newer = int(content["version"]) > VERSION
         if content["format"] != FORMAT:
             raise ValueError
     except (ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{path} is not a privreg model file") from error
-    if content["version"] > VERSION:
-        raise ModelFileError(f"{path} was written by a newer version ({content['written_by']}); upgrade privreg")
+    if newer:
+        raise ModelFileError(f"{path} was written by a newer version ({content.get('written_by')}); upgrade privreg")
     try:
         return _rebuild(content)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -84,4 +90,4 @@ def _plain(value: Any) -> Any:
     """numpy scalars as the Python values they hold."""
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} cannot be written to a model file")
+    raise ModelFileError(f"the category level {value!r} cannot be written to a model file: declare text or numbers")

@@ -22,6 +22,7 @@ TRIALS = 8
 MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
 MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
 TEST_ROWS = 4_000
+MOST = 10**12
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ def plan(
     `progress` is called with the part that is done. The same arguments give the same answer.
     """
     for name, value, least in (("rows", rows, 0), ("columns", columns, 1), ("trials", trials, 1)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= MOST:
+            raise ValueError(f"{name} must be a whole number between {least} and {MOST:g}, got {value!r}")
     rows, columns = int(rows), int(columns)
     budget = Budget(epsilon, delta)
     check_budget(budget)

@@ -197,7 +197,12 @@ def read_target(data: Any) -> Float64:
 
 def read_identities(data: Any) -> NDArray[np.int64]:
     """A number for each row, the same for equal values and −1 for missing ones, of any one-dimensional input."""
-    frame = _frame(data)
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.where(np.ma.getmaskarray(data), None, np.ma.getdata(data).astype(np.object_))
+    try:
+        frame = _frame(data)
+    except NotImplementedError as error:  # a pandas MultiIndex
+        raise SchemaError("groups must be one column") from error
     if isinstance(frame, nw.DataFrame):
         if len(frame.columns) != 1:
             raise SchemaError("groups must be one column")

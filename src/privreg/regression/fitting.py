@@ -43,11 +43,13 @@ RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
 
 
-def check_budget(budget: Budget) -> None:
+def check_budget(budget: Budget, rows: int = 1) -> None:
     """Raise ValueError, naming the parameter, for budgets that the method cannot work with."""
     check_delta(budget)
     if budget.epsilon < SMALLEST_EPSILON:
         raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {budget.epsilon!r}")
+    if budget.epsilon < SMALLEST_EPSILON * rows:
+        raise ValueError(f"rows_per_person={rows} is too much for epsilon={budget.epsilon!r}")
 
 
 class Fitting:

@@ -112,18 +112,23 @@ class PrivateLinearRegression(PrivateRegressor):
         save_model(self, path)
 
     @property
+    def _rows(self) -> int:
+        """Records that the unit of privacy may own."""
+        return int(self.rows_per_person) if self._people else 1
+
+    @property
     def _unit(self) -> str:
         return f"one person, at most {_rows(self.rows_per_person)}" if self._people else ONE_RECORD
 
     def _check_parameters(self, budget: Budget) -> None:
-        check_budget(budget)
         if self.k != "auto" and not _whole(self.k):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
         if not _whole(self.rows_per_person):
             raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
+        check_budget(budget, self._rows)
 
     def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:  # noqa: ARG002
-        return AdaptiveAccount(budget, noise, int(self.rows_per_person) if self._people else 1)
+        return AdaptiveAccount(budget, noise, self._rows)
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
         fitting = Fitting(account, records, None if self.k == "auto" else int(self.k), self.n_jobs)
