@@ -198,7 +198,9 @@ def read_target(data: Any) -> Float64:
 def read_identities(data: Any) -> NDArray[np.int64]:
     """A number for each row, the same for equal values and −1 for missing ones, of any one-dimensional input."""
     if isinstance(data, np.ma.MaskedArray):
-        data = np.where(np.ma.getmaskarray(data), None, np.ma.getdata(data).astype(np.object_))
+        values = np.ma.getdata(data).astype(np.object_)
+        values[np.ma.getmaskarray(data)] = None
+        data = values
     try:
         frame = _frame(data)
     except NotImplementedError as error:  # a pandas MultiIndex
