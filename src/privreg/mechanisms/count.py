@@ -4,7 +4,7 @@ Proof: docs/proofs/count.md. Exact check: tests/test_count.py.
 """
 
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, log
 from numbers import Real
 
 import numpy as np
@@ -35,7 +35,7 @@ def lower_count(account: Account, step: Laplace, n: int, failure: float = FAILUR
 
 def plan_noisy_count(name: str, mu_squared: float) -> Gaussian:
     """The count that costs so much of Gaussian differential privacy."""
-    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), 1, GRID)
+    return Gaussian.costing(name, mu_squared, GRID)
 
 
 def noisy_count(account: Account, step: Gaussian, n: int) -> float:

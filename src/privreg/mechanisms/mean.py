@@ -3,8 +3,6 @@
 Proof: docs/proofs/mean.md. Exact check: tests/test_mean.py.
 """
 
-from math import sqrt
-
 import numpy as np
 
 from privreg.kernels.ranks import Float64, Int64
@@ -16,7 +14,7 @@ GRID = 2**28  # grid steps for one clip
 
 def plan_clipped_sum(name: str, mu_squared: float) -> Gaussian:
     """One record moves the sum by at most one clip."""
-    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), 1, GRID)
+    return Gaussian.costing(name, mu_squared, GRID)
 
 
 def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:

@@ -35,12 +35,12 @@ def plan_products(name: str, width: int, mu_squared: float) -> GaussianMatrix:
 
 def plan_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
     """One record moves Σ u·r by u·r, and |u|·|r| ≤ NORM²."""
-    return Gaussian(name, SQUARE**2, SQUARE / sqrt(mu_squared), width, SQUARE)
+    return Gaussian.costing(name, mu_squared, SQUARE, width)
 
 
 def plan_squares(name: str, mu_squared: float) -> Gaussian:
     """One record moves Σ (r/2)² by at most NORM²."""
-    return Gaussian(name, SQUARE**2, SQUARE / sqrt(mu_squared), 1, SQUARE)
+    return Gaussian.costing(name, mu_squared, SQUARE)
 
 
 def release_moments(

@@ -56,7 +56,7 @@ class Spread:
 
 def plan_histogram(name: str, mu_squared: float) -> Gaussian:
     """One record is in one bin at most."""
-    return Gaussian(name, GRID**2, GRID / sqrt(mu_squared), BINS, GRID)
+    return Gaussian.costing(name, mu_squared, GRID, BINS)
 
 
 def noisy_histogram(account: Account, step: Gaussian, values: Float64, centre: float) -> Float64:

@@ -125,6 +125,11 @@ class Gaussian(_Release):
     coordinates: int
     grid: int = 1
 
+    @classmethod
+    def costing(cls, name: str, mu_squared: float, grid: int, coordinates: int = 1) -> "Gaussian":
+        """The step that costs `mu_squared` for a statistic that moves by at most 1, in steps of 1/grid."""
+        return cls(name, grid**2, grid / sqrt(mu_squared), coordinates, grid)
+
     @property
     def rho(self) -> Fraction:
         return self.mu_squared / 2
