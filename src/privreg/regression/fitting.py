@@ -35,6 +35,7 @@ LABEL_LIMIT = 8.0  # and the label's, or more when the data can carry it
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 CLIPS = 2.0 ** (0.5 - np.arange(8) / 2)  # candidates for the clip of residuals, in units of the first phase's
+CLIP_LEVEL = (30, 0.85, 0.98)  # of the residuals 1 − 30/S stay unclipped, between two bounds; for large S more
 RADIUS = 1.05  # rows are shrunk to this times their root mean square
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
 CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
@@ -246,7 +247,8 @@ class Fitting:
 
     def _clip(self, phase: int, rows: Rows, residuals: Float64) -> float:
         """Where residuals of full rows are clipped: at first by the label's spread, then by a noisy quantile."""
-        self._level = level = max(min(max(1 - 30 / self.size, 0.85), 0.98), 1 - 100 / self.size)
+        enough, low, high = CLIP_LEVEL
+        self._level = level = max(min(max(1 - enough / self.size, low), high), 1 - 100 / self.size)
         first = self._label_spread.distance(level) / self.label.unit
         if phase == 0 or not self.schedule.quantile:
             np.clip(residuals, -first, first, out=residuals)
