@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 from joblib import effective_n_jobs
@@ -15,6 +16,11 @@ from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Step
 from privreg.tables import Categories, Records, Table, read_table, read_target
+
+
+def is_whole(value: Any, least: int = 1) -> bool:
+    """Whether a parameter is a whole number, and large enough."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def forget_fit(estimator: BaseEstimator) -> None:

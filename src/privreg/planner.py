@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from privreg.base import is_whole
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
@@ -88,7 +88,7 @@ def plan(
     `progress` is called with the part that is done. The same arguments give the same answer.
     """
     for name, value, least in (("rows", rows, 0), ("columns", columns, 1), ("trials", trials, 1)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= MOST:
+        if not is_whole(value, least) or value > MOST:
             raise ValueError(f"{name} must be a whole number between {least} and {MOST:g}, got {value!r}")
     rows, columns = int(rows), int(columns)
     budget = Budget(epsilon, delta)

@@ -29,7 +29,7 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
 def single_threaded_blas() -> Any:
     """Context in which BLAS uses the calling thread only: for many small products in threads of our own.
 
-    BLAS threads wait for each other by spinning, which takes a hundred times longer on a busy machine.
+    BLAS threads wait for each other by spinning, which takes far longer on a busy machine.
     """
     return _blas().limit(limits=1, user_api="blas")
 

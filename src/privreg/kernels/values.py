@@ -20,6 +20,8 @@ LARGEST = (HIGHEST - LOWEST + 1) << MANTISSA  # the highest code
 FIRST_BIN = -90
 BINS = 210
 
+FULL = 2**15 - 1  # a winsorised column at its limit
+
 _SHIFT = 52 - MANTISSA
 _BELOW = ((1023 + LOWEST) << MANTISSA) - 1
 _CELL = 12  # codes are counted by cells of 2^_CELL first
@@ -87,6 +89,6 @@ def count_distances(values: Float64, centre: float) -> Int64:
 
 @njit(nogil=True, cache=True)
 def winsorise(values: Float64, centre: float, limit: float, out: NDArray[np.int16]) -> None:
-    """out = (x − centre)/limit, clipped to ±1, in whole multiples of 1/32767."""
+    """out = (x − centre)/limit, clipped to ±1, in whole multiples of 1/FULL."""
     for i in range(values.size):
-        out[i] = np.int16(np.rint(min(max((values[i] - centre) / limit, -1.0), 1.0) * 32767.0))
+        out[i] = np.int16(np.rint(min(max((values[i] - centre) / limit, -1.0), 1.0) * FULL))

@@ -64,8 +64,8 @@ def runs(values: Float64, reach: int) -> tuple[Int64, Int64]:
 
 
 @cache
-def _prior() -> tuple[Int64, Int64]:
-    """Cumulative integer weights of the octaves, and of the mantissas of one octave.
+def _prior() -> tuple[Int64, Int64, Int64]:
+    """Integer weights of the octaves, the same added up, and those of the mantissas of one octave added up.
 
     Octaves fall off slowly from 2². In an octave half of the weight is even and half is shared equally by the dyadic
     levels of the mantissa, so that round numbers, where many records may sit, are found.
@@ -76,25 +76,24 @@ def _prior() -> tuple[Int64, Int64]:
     lowest_bit = np.where(mantissa == 0, 2 ** (MANTISSA - 1), mantissa & -mantissa)
     weights = MANTISSA + 1 + 2 * lowest_bit
     zero = np.zeros(1, np.int64)
-    return np.append(zero, np.cumsum(octaves)), np.append(zero, np.cumsum(weights))
+    return np.append(octaves, zero), np.append(zero, np.cumsum(octaves)), np.append(zero, np.cumsum(weights))
 
 
 @cache
 def _totals() -> tuple[int, int]:
     """The weight of all positive values, and of zero (3 % of everything)."""
-    octaves, mantissas = _prior()
+    _, octaves, mantissas = _prior()
     positive = int(octaves[-1]) * int(mantissas[-1])
     return positive, round(positive * 2 * 0.03 / 0.97)
 
 
 def mass_below(codes: Int64) -> Int64:
     """The prior's integer weight of all grid values with lower codes; codes from −LARGEST to LARGEST + 1."""
-    octaves, mantissas = _prior()
+    weights, octaves, mantissas = _prior()
     positive, zero = _totals()
     place = np.where(codes > 0, codes - 1, -codes)  # for c ≤ 0: the values below are those above −c
     octave, mantissa = place >> MANTISSA, place & (2**MANTISSA - 1)
-    width = np.diff(np.append(octaves, octaves[-1]))[octave]
-    inner = octaves[octave] * mantissas[-1] + width * mantissas[mantissa]
+    inner = octaves[octave] * mantissas[-1] + weights[octave] * mantissas[mantissa]
     return np.where(codes > 0, positive + zero + inner, positive - inner)
 
 

@@ -24,10 +24,11 @@ class Account(ABC):
         self._budget = budget
         self._noise = noise
         self._made: list[Step] = []
+        self._rows: int | None = None  # as in `Receipt`
 
-    @abstractmethod
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
         """What was spent so far."""
+        return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows)
 
     @abstractmethod
     def _allow(self, step: Step) -> None:
@@ -109,9 +110,6 @@ class PlannedAccount(Account):
         super().__init__(budget, noise)
         self.plan = list(plan)
 
-    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
-        return Receipt(tuple(self._made), self._budget, self._noise.private, unit)
-
     def _allow(self, step: Step) -> None:
         if len(self._made) >= len(self.plan) or self.plan[len(self._made)] != step:
             raise RuntimeError(f"step {step.name!r} is not the next one of the plan")
@@ -133,9 +131,6 @@ class AdaptiveAccount(Account):
     def mu_squared(self) -> float:
         """What is left to spend, rounded down."""
         return round_down(self._left)
-
-    def receipt(self, unit: str = ONE_RECORD) -> Receipt:
-        return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows)
 
     def _allow(self, step: Step) -> None:
         if step.mu_squared is None:

@@ -56,8 +56,17 @@ def linear(table: Table, coef: Float64, intercept: float) -> Float64:
 
 def describe(notes: list[str], names: list[Any], coef: Float64, intercept: float, receipt: Receipt) -> str:
     """Notes, a table of coefficients and the receipt."""
-    rows = [*zip(map(str, names), coef.tolist(), strict=True), ("(intercept)", intercept)]
-    width = max(len(name) for name, _ in rows)
-    table = [f"{'feature'.ljust(width)}  coefficient", f"{'─' * width}  ───────────"]
-    table += [f"{name.ljust(width)}  {value:11.5g}" for name, value in rows]
-    return "\n".join([*notes, "", *table, "", str(receipt)])
+    rows: list[tuple[str, ...]] = [("feature", "coefficient")]
+    rows += [(str(name), f"{value:.5g}") for name, value in zip(names, coef.tolist(), strict=True)]
+    rows.append(("(intercept)", f"{intercept:.5g}"))
+    return "\n".join([*notes, "", *aligned(rows), "", str(receipt)])
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as lines, the first row as its head: names to the left, everything else to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
+        for name, *cells in rows
+    ]
+    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]

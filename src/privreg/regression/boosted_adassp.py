@@ -1,11 +1,12 @@
 """Boosted AdaSSP: noisy sums of products, then gradient boosting on clipped residuals."""
 
 from math import log, sqrt
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 
+from privreg.base import is_whole
 from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums, shrink_factors
 from privreg.kernels.ranks import Float64, Int64
 from privreg.privacy.account import Account, PlannedAccount
@@ -78,7 +79,7 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _check_parameters(self, budget: Budget) -> None:
         check_delta(budget)
-        if not isinstance(self.rounds, Integral) or isinstance(self.rounds, bool) or self.rounds < 1:
+        if not is_whole(self.rounds):
             raise ValueError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
         for name in ("clip_x", "clip_y"):
             clip = getattr(self, name)

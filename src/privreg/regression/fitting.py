@@ -11,7 +11,7 @@ import numpy as np
 from privreg.kernels.boosting import Int16, grid_for
 from privreg.kernels.moments import Rows, linear_scores, rotate
 from privreg.kernels.ranks import Float64, Ranks, rank_columns
-from privreg.kernels.values import winsorise
+from privreg.kernels.values import FULL, winsorise
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median
@@ -80,7 +80,7 @@ class Fitting:
             return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
         self._target = self.label.apply(self._records.target)
         self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
-        self._columns[0] = 32767
+        self._columns[0] = FULL
         self._squares = 1.0  # mean squared norm of a record in the current frame
         return self._phases()
 
@@ -129,9 +129,8 @@ class Fitting:
 
     def _spend_the_rest(self) -> None:
         """A label whose spread drowns in the noise has its median released once more, with all that is left."""
-        schedule = self.schedule
-        rest = 1 - COUNT - schedule.label_median - schedule.label_histogram - schedule.label_mean - schedule.recount
-        if schedule.columns:
+        if self.schedule.columns:
+            rest = 1 - COUNT - self.schedule.label
             centre = self._median("median of the label again", self._records.target, rest)
             self.label = replace(self.label, centre=centre)
 
@@ -216,7 +215,7 @@ class Fitting:
 
     def _units(self) -> Float64:
         """What one step of each 16-bit column is worth."""
-        return np.array([1.0, *(t.scale.limit / t.scale.unit for t in self.terms)]) / 32767
+        return np.array([1.0, *(t.scale.limit / t.scale.unit for t in self.terms)]) / FULL
 
     def _residuals(self, theta: Float64) -> Float64:
         most = self.label.limit / self.label.unit

@@ -1,23 +1,25 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
 from math import isfinite
-from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from privreg.base import is_whole
 from privreg.kernels.ranks import Float64
 from privreg.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_RECORD
-from privreg.regression.base import PrivateRegressor
+from privreg.regression.base import PrivateRegressor, aligned
 from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Records, Table
+
+Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
 
 class PrivateLinearRegression(PrivateRegressor):
@@ -97,9 +99,13 @@ class PrivateLinearRegression(PrivateRegressor):
     def selected_features_(self) -> list[Any]:
         """The features of the model in the order chosen: names, or numbers for an array."""
         check_is_fitted(self)
-        return self._labels(list(dict.fromkeys(term.column for term in self.model_.terms)))
+        return self._labels(self._chosen())
 
-    def confidence_interval(self, z: float = 1.959964) -> Float64:
+    def _chosen(self) -> list[int]:
+        """The columns of the model in the order chosen."""
+        return list(dict.fromkeys(term.column for term in self.model_.terms))
+
+    def confidence_interval(self, z: float = Z95) -> Float64:
         """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""
         check_is_fitted(self)
         return self.coef_[:, None] + np.outer(self.standard_error_, [-z, z])
@@ -121,9 +127,9 @@ class PrivateLinearRegression(PrivateRegressor):
         return f"one person, at most {_rows(self.rows_per_person)}" if self._people else ONE_RECORD
 
     def _check_parameters(self, budget: Budget) -> None:
-        if self.k != "auto" and not _whole(self.k):
+        if self.k != "auto" and not is_whole(self.k):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
-        if not _whole(self.rows_per_person):
+        if not is_whole(self.rows_per_person):
             raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
         check_budget(budget, self._rows)
 
@@ -154,7 +160,7 @@ class PrivateLinearRegression(PrivateRegressor):
     def summary(self) -> str:
         """The model as a table of coefficients, what to know about it, and what it cost."""
         check_is_fitted(self)
-        chosen = list(dict.fromkeys(term.column for term in self.model_.terms))
+        chosen = self._chosen()
         rows: list[tuple[str, ...]] = [("feature", "coefficient", "std. error", "95 % interval", "linear between")]
         interval = self.confidence_interval()
         for j, name in zip(chosen, self._labels(chosen), strict=True):
@@ -162,23 +168,19 @@ class PrivateLinearRegression(PrivateRegressor):
                 (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", _span(*interval[j]),
                  _span(*self.linear_range_[j]))
             )  # fmt: skip
-        margin = 1.959964 * self.intercept_error_
+        margin = Z95 * self.intercept_error_
         error = (f"{self.intercept_error_:.2g}", _span(self.intercept_ - margin, self.intercept_ + margin))
         rows.append(("(intercept)", f"{self.intercept_:.5g}", *(error if isfinite(margin) else ("", "")), ""))
-        lines = [*self._notes(), "", *_aligned(rows), "", str(self.receipt_)]
+        lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
         return "\n".join(lines)
 
     def _notes(self) -> list[str]:
         low, high = (self.model_.label.centre + sign * self.model_.label.limit for sign in (-1, 1))
-        used = len({term.column for term in self.model_.terms})
+        used = len(self._chosen())
         notes = [f"A linear model of {used} of {len(self._names)} features, from about {self.n_records_:.3g} records."]
         if used:
             notes.append(f"Predictions lie between {low:.5g} and {high:.5g}.")
         return notes + [f"Warning: {text}" for text in self.warnings_]
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _rows(count: int) -> str:
@@ -187,12 +189,3 @@ def _rows(count: int) -> str:
 
 def _span(low: float, high: float) -> str:
     return f"{low:.4g} … {high:.4g}"
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
-        for name, *cells in rows
-    ]
-    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]

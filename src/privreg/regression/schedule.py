@@ -46,10 +46,14 @@ class Schedule:
     regression: float = 0.0
 
     @property
+    def label(self) -> float:
+        """What the label's median, histogram and mean get together."""
+        return self.label_median + self.label_histogram + self.label_mean
+
+    @property
     def total(self) -> float:
-        label = self.label_median + self.label_histogram + self.label_mean
         columns = self.selection + self.medians + self.histograms
-        return COUNT + label + self.recount + columns + 2 * self.quantile + self.regression
+        return COUNT + self.label + self.recount + columns + 2 * self.quantile + self.regression
 
 
 def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:

@@ -1,7 +1,6 @@
 """What the selectors share: the public attributes of a fitted selector, and `transform`."""
 
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from privreg.base import PrivateEstimator
+from privreg.base import PrivateEstimator, is_whole
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Step
@@ -53,7 +52,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         return mask
 
     def _check_parameters(self, budget: Budget) -> None:  # noqa: ARG002
-        if not isinstance(self.k, Integral) or isinstance(self.k, bool) or self.k < 1:
+        if not is_whole(self.k):
             raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
