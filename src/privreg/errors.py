@@ -3,7 +3,8 @@
 PrivregError
  ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
  ├── BudgetError (ValueError)   a release would cost more than the budget allows
- └── ModelFileError (ValueError)   a file is not a model of this package, or damaged
+ ├── ModelFileError (ValueError)   a file is not a model of this package, or damaged
+ └── DataError                  the paper's data sets or the results of a run cannot be had or read
 
 UserWarning
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
@@ -25,6 +26,10 @@ class BudgetError(PrivregError, ValueError):
 
 class ModelFileError(PrivregError, ValueError):
     """A file that is not a model, or a damaged one."""
+
+
+class DataError(PrivregError):
+    """A data set of the paper, or the results of a run, cannot be had or read."""
 
 
 class NotPrivateWarning(UserWarning):

@@ -1,14 +1,19 @@
-"""The paper's seven methods by name, with its split of the budget."""
+"""The paper's seven methods by name, with its split of the budget, and the further columns of our tables."""
 
 from math import log
 from typing import Any
 
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.non_dp import NonDP
+from privreg.regression.private_linear import PrivateLinearRegression
 from privreg.regression.selected import SelectThenRegress
 from privreg.regression.tukey import TukeyRegression
 
 METHODS = ("NonDP", "BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey")
+FLAGSHIP = "PrivateLinearRegression"
+STRICT = ("Tukey-strict", "L-Tukey-strict", "K-Tukey-strict")  # protect one record, not one model
+REFERENCE = ("BAS-reference", "L-BAS-reference", "K-BAS-reference")  # with the ridge of the published runs
+ALL_METHODS = (*METHODS, *STRICT, FLAGSHIP, *REFERENCE)
 
 _SELECTION = {"L": "sublasso", "K": "kendall"}
 _REGRESSION = {"BAS": "adassp", "Tukey": "tukey"}
@@ -28,12 +33,20 @@ def make_method(
 
     Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
     record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, n_jobs,
-    random_state) go to the estimator; NonDP has no use for the last two.
+    random_state) go to the estimator; NonDP has no use for the last two. The other names of ALL_METHODS are short for
+    these settings ("K-Tukey-strict", "BAS-reference"), and "PrivateLinearRegression" chooses its own k.
     """
-    if name not in METHODS:
-        raise ValueError(f"name must be one of {', '.join(METHODS)}; got {name!r}")
+    if name not in ALL_METHODS:
+        raise ValueError(f"name must be one of {', '.join(ALL_METHODS)}; got {name!r}")
     if name == "NonDP":
         return NonDP(**{key: value for key, value in options.items() if key not in ("n_jobs", "random_state")})
+    if name == FLAGSHIP:
+        return PrivateLinearRegression(epsilon, delta, **options)
+    if name in STRICT:
+        calibration = "strict"
+    if name in REFERENCE:
+        ridge = "reference"
+    name = name.removesuffix("-strict").removesuffix("-reference")
     if name == "BAS":
         return BoostedAdaSSP(epsilon, delta, ridge=ridge, **options)
     if name == "Tukey":
@@ -49,3 +62,8 @@ def make_method(
         ridge=ridge,
         **options,
     )
+
+
+def selects(name: str) -> bool:
+    """Whether a method chooses k features; the others do not depend on k."""
+    return name.startswith(("L-", "K-"))
