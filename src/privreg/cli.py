@@ -1,5 +1,9 @@
 """The `privreg` command: parses and prints. The work is done elsewhere, and imported only when needed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import typer
 
 app = typer.Typer(
@@ -11,12 +15,28 @@ app = typer.Typer(
 )
 
 
+@contextmanager
+def one_line(command: str) -> Iterator[None]:
+    """What is wrong with the input in one line, not as a traceback."""
+    from privreg.errors import PrivregError
+
+    try:
+        yield
+    except (ValueError, PrivregError) as error:
+        typer.echo(f"privreg {command}: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
 def _version(asked: bool) -> None:
     if asked:
         from privreg import __version__
 
         typer.echo(f"privreg {__version__}")
         raise typer.Exit
+
+
+paper = typer.Typer(help="Rerun the evaluation of the paper and read it beside the published results.")
+app.add_typer(paper, name="paper", no_args_is_help=True)
 
 
 @app.callback()
@@ -48,10 +68,42 @@ def plan(
     from privreg.planner import plan as simulate
     from privreg.progress import bar
 
-    try:
-        with bar("simulating") as advance:
-            outlook = simulate(rows, columns, epsilon, delta, progress=advance)
-    except ValueError as error:
-        typer.echo(f"privreg plan: {error}", err=True)
-        raise typer.Exit(2) from None
+    with one_line("plan"), bar("simulating") as advance:
+        outlook = simulate(rows, columns, epsilon, delta, progress=advance)
     typer.echo(json.dumps(outlook.to_dict()) if as_json else str(outlook))
+
+
+@paper.command("run")
+def paper_run(
+    data: str = typer.Option(..., help='A folder of <task>_<name>.parquet files, or "openml" to fetch the 25 tasks.'),
+    out: Path = typer.Option(..., help="Folder for the results. A run that was stopped goes on from there."),
+    k: list[int] = typer.Option([5, 10], help="Number of features to select; may be repeated."),
+    trials: int = typer.Option(10, help="Random 90/10 splits."),
+    epsilon: str = typer.Option("ln3", help="Privacy budget ε, or several with commas: 0.3,1,3."),
+    delta: float = typer.Option(1e-5, help="Privacy budget δ."),
+    methods: str = typer.Option("", help='Methods with commas, or "all". Default: the seven, K-Tukey-strict and ours.'),
+    tasks: str = typer.Option("", help="Task numbers with commas. Default: all that are there."),
+    jobs: int = typer.Option(0, help="Processes. Default: one for each core."),
+    seed: int = typer.Option(0, help="For the splits and the noise: the data are public, and a run can be repeated."),
+    jitter: bool = typer.Option(False, "--jitter", help="Perturb features by up to 1e-6, as the published runs did."),
+    retry: bool = typer.Option(False, "--retry", help="Run trials again that failed before."),
+    cache: Path | None = typer.Option(None, help="Where data sets from OpenML are kept."),
+    as_json: bool = typer.Option(False, "--json", help="Print the summary as one JSON object."),
+) -> None:
+    """Run the paper's methods, and ours, on its data sets."""
+    with one_line("paper run"):
+        from privreg.paper.command import Options, run
+
+        run(Options(data, out, k, trials, epsilon, delta, methods, tasks, jobs, seed, jitter, retry, cache), as_json)
+
+
+@paper.command("report")
+def paper_report(
+    folder: Path = typer.Argument(..., help="The folder of a run."),
+    as_json: bool = typer.Option(False, "--json", help="Print the names of the files as one JSON object."),
+) -> None:
+    """Tables, charts and an HTML page from the results of a run, also while it is going on."""
+    with one_line("paper report"):
+        from privreg.paper.command import report
+
+        report(folder, as_json)

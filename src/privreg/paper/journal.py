@@ -27,7 +27,7 @@ class Journal:
 
     def append(self, row: Row) -> None:
         """Add a row. It is on the disk when this returns."""
-        self._stream.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        self._stream.write(json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self.rows.append(row)

@@ -62,7 +62,12 @@ class Results:
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         rows = list(rows)
-        self.runs: list[dict[str, Any]] = [row["run"] for row in rows if "run" in row]
+        self.runs: list[dict[str, Any]] = []
+        for row in rows:
+            if "run" in row:
+                self.runs.append(dict(row["run"]))
+            elif "end" in row:
+                self.runs[-1] |= row["end"]
         if not self.runs:
             raise DataError("no run has begun here")
         self.datasets: dict[int, Info] = {}
@@ -77,7 +82,7 @@ class Results:
         self.epsilons: list[float] = list(dict.fromkeys(e for run in self.runs for e in run["epsilon"]))
         asked = {m for run in self.runs for m in run["methods"]}
         self.methods = [m for m in ALL_METHODS if m in asked]
-        self.trials = {key_of(row): row for row in rows if "run" not in row}  # a later one replaces an earlier one
+        self.trials = {key_of(row): row for row in rows if "task" in row}  # a later one replaces an earlier one
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for key, row in self.trials.items():
             groups.setdefault(key[:-1], []).append(row)
@@ -145,10 +150,8 @@ class Results:
             "delta": self.delta,
             "seed": first["seed"],
             "jitter": first["jitter"],
-            **{name: self._by_k(kind, self.epsilon) for name, kind in _PARTS.items()},
-            "sweep": {
-                f"{e:g}": {name: self._by_k(kind, e) for name, kind in _PARTS.items()} for e in self.epsilons[1:]
-            },
+            **self._tables(self.epsilon),
+            "sweep": {f"{e:g}": self._tables(e) for e in self.epsilons[1:]},
             "data sets": {str(i.task): {"name": i.name, "n": i.n, "d": i.d} for i in self.datasets.values()},
             "missing": {str(t): {"name": tasks()[t].name, "why": why} for t, why in self.missing.items()},
             "fewer than k columns": {str(k): [i.task for i in self.too_narrow(k)] for k in self.ks},

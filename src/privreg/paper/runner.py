@@ -1,0 +1,177 @@
+"""The paper's evaluation: every method on every data set, so that it can be watched, stopped and resumed."""
+
+import os
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from privreg.errors import DataError
+from privreg.paper import journal
+from privreg.paper.catalogue import tasks
+from privreg.paper.folder import DataSet, find, kind, load, name_of
+from privreg.paper.methods import ALL_METHODS
+from privreg.paper.results import JOURNAL, Results, shared, write_summary
+from privreg.paper.trials import Trial
+from privreg.paper.workers import cores, run_all
+
+_PACKAGES = ("privreg", "numpy", "scipy", "scikit-learn", "numba", "opendp", "dp-accounting")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to run. Methods that do not depend on k or ε are run once for all of them."""
+
+    ks: tuple[int, ...]
+    trials: int
+    epsilons: tuple[float, ...]
+    delta: float
+    methods: tuple[str, ...]
+    tasks: tuple[int, ...]  # none: all that are there
+    seed: int
+    jitter: bool
+    jobs: int
+    retry: bool  # trials that failed before
+
+    def check(self) -> None:
+        """Raise a ValueError that names the option."""
+        for name, values in (("--k", self.ks), ("--trials", (self.trials,)), ("--jobs", (self.jobs,))):
+            if not values or min(values) < 1:
+                raise ValueError(f"{name} must be at least 1")
+        if not self.epsilons or not all(0 < e < float("inf") for e in self.epsilons):
+            raise ValueError("--epsilon must be positive")
+        if not 0 < self.delta < 1:
+            raise ValueError("--delta must lie between 0 and 1")
+        if self.seed < 0:
+            raise ValueError("--seed must not be negative")
+        for method in self.methods:
+            if method not in ALL_METHODS:
+                raise ValueError(f"--methods: {method!r} is none of {', '.join(ALL_METHODS)}")
+        for task in self.tasks:
+            if task < 0:
+                raise ValueError(f"--tasks: {task} is no task")
+
+
+class Watcher(Protocol):
+    """Whoever watches a run."""
+
+    def say(self, text: str) -> None: ...
+    def reading(self, name: str) -> None: ...
+    def plan(self, trials: list[Trial], done: int) -> None: ...
+    def started(self, trial: Trial) -> None: ...
+    def ended(self, row: dict[str, Any]) -> None: ...
+
+
+def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict[int, str], watch: Watcher) -> Results:
+    """Run what is not yet in `out`. `missing` says why the tasks that could not be fetched are not in the folder."""
+    settings.check()
+    files = _choose(settings, find(folder))
+    header = _header(settings, command) | {"data sets": {}, "missing": _missing(settings, files, missing)}
+    for task, file in files.items():
+        watch.reading(file.name)
+        header["data sets"][str(task)] = _describe(task, file, load(file), watch)
+    out.mkdir(parents=True, exist_ok=True)
+    with journal.writing(out / JOURNAL) as log:
+        _check_same(log.rows, header)
+        log.append({"run": header})
+        before = Results(log.rows)
+        done = {key for key, row in before.trials.items() if not (settings.retry and "error" in row)}
+        wide = {task: row["d"] for task, row in ((int(t), r) for t, r in header["data sets"].items())}
+        planned = list(_trials(settings, files, wide))
+        rest = [t for t in planned if t.key not in done]
+        watch.plan(rest, len(planned) - len(rest))
+        begun = time.monotonic()
+        try:
+            for row in run_all(rest, min(settings.jobs, max(len(rest), 1)), watch.started):
+                log.append(row)
+                watch.ended(row)
+            log.append({"end": {"trials run": len(rest), "wall seconds": round(time.monotonic() - begun, 1)}})
+        finally:
+            results = Results(log.rows)
+            write_summary(results, out)
+    return results
+
+
+def _choose(settings: Settings, found: dict[int, Path]) -> dict[int, Path]:
+    if not settings.tasks:
+        return found
+    for task in settings.tasks:
+        if task not in found and task not in tasks():
+            raise DataError(f"--tasks: {task} is not one of the paper's tasks, and there is no file for it")
+    return {task: file for task, file in found.items() if task in settings.tasks}
+
+
+def _missing(settings: Settings, files: dict[int, Path], reasons: dict[int, str]) -> dict[str, str]:
+    asked = settings.tasks or tuple(tasks())
+    return {str(t): reasons.get(t, "no file in the folder") for t in asked if t not in files}
+
+
+def _describe(task: int, file: Path, data: DataSet, watch: Watcher) -> dict[str, Any]:
+    """What the header says of a data set. That it differs from the paper's is said aloud."""
+    n, d = data.y.size, data.d
+    what = kind(task, file, n, d)
+    paper = tasks().get(task)
+    if paper and (n, d) != (paper.n, paper.d):
+        watch.say(f"{file.name} differs: n = {n}, d = {d}; published n = {paper.n}, d = {paper.d}")
+    return {"name": name_of(file), "n": n, "d": d, "kind": what}
+
+
+def _trials(settings: Settings, files: dict[int, Path], wide: dict[int, int]) -> Iterator[Trial]:
+    """Each data set's trials together, so that it is read once; all methods of a trial before the next trial."""
+    for task, file in files.items():
+        for trial in range(settings.trials):
+            ways = (
+                (method, *shared(method, k, epsilon))
+                for k in settings.ks
+                if wide[task] >= k  # as in the paper
+                for epsilon in settings.epsilons
+                for method in settings.methods
+            )
+            for way in dict.fromkeys(ways):
+                yield Trial(task, file, *way, trial, settings.delta, settings.seed, settings.jitter)
+
+
+def _header(settings: Settings, command: str) -> dict[str, Any]:
+    return {
+        "command": command,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        "machine": _machine(),
+        "jobs": settings.jobs,
+        "seed": settings.seed,
+        "jitter": settings.jitter,
+        "delta": settings.delta,
+        "trials": settings.trials,
+        "k": list(settings.ks),
+        "epsilon": list(settings.epsilons),
+        "methods": list(settings.methods),
+    }
+
+
+def _check_same(rows: list[dict[str, Any]], header: dict[str, Any]) -> None:
+    """Trials that are not comparable do not belong into one journal."""
+    for earlier in (row["run"] for row in rows if "run" in row):
+        for name in ("seed", "jitter", "delta"):
+            if earlier[name] != header[name]:
+                there, here = earlier[name], header[name]
+                raise DataError(f"the folder has trials with {name} = {there}, not {here}: choose another --out")
+        for task, info in earlier["data sets"].items():
+            if header["data sets"].get(task, info) != info:
+                raise DataError(f"data set {task} is not the one of the earlier trials: choose another --out")
+
+
+def _machine() -> dict[str, Any]:
+    cpu = platform.processor() or platform.machine()
+    memory = 0.0
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass  # not Linux
+    return {"cores": cores(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}
