@@ -2,11 +2,12 @@
 
 import os
 import platform
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +19,6 @@ from privreg.paper.methods import ALL_METHODS
 from privreg.paper.results import JOURNAL, Results, shared, write_summary
 from privreg.paper.trials import Trial
 from privreg.paper.workers import cores, run_all
-
-_PACKAGES = ("privreg", "numpy", "scipy", "scikit-learn", "numba", "opendp", "dp-accounting")
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def _header(settings: Settings, command: str) -> dict[str, Any]:
     return {
         "command": command,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        "versions": _versions(),
         "machine": _machine(),
         "jobs": settings.jobs,
         "seed": settings.seed,
@@ -150,6 +149,12 @@ def _header(settings: Settings, command: str) -> dict[str, Any]:
         "epsilon": list(settings.epsilons),
         "methods": list(settings.methods),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of Python, of this package and of what it requires."""
+    required = [re.split(r"[^\w-]", line)[0] for line in requires("privreg") or [] if "extra ==" not in line]
+    return {"python": platform.python_version()} | {name: version(name) for name in ("privreg", *required)}
 
 
 def _check_same(rows: list[dict[str, Any]], header: dict[str, Any]) -> None:

@@ -42,7 +42,7 @@ class Watch:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def reading(self, name: str) -> None:
         """A line that goes."""

@@ -43,6 +43,7 @@ def run_all(trials: Iterable[Trial], jobs: int, started: Callable[[Trial], None]
     finally:
         for worker in workers:
             worker.process.kill()
+            worker.process.join()
 
 
 @dataclass
