@@ -88,13 +88,17 @@ def paper_run(
     jitter: bool = typer.Option(False, "--jitter", help="Perturb features by up to 1e-6, as the published runs did."),
     retry: bool = typer.Option(False, "--retry", help="Run trials again that failed before."),
     cache: Path | None = typer.Option(None, help="Where data sets from OpenML are kept."),
+    server: str | None = typer.Option(None, help="Address of another OpenML server."),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as one JSON object."),
 ) -> None:
     """Run the paper's methods, and ours, on its data sets."""
     with one_line("paper run"):
         from privreg.paper.command import Options, run
 
-        run(Options(data, out, k, trials, epsilon, delta, methods, tasks, jobs, seed, jitter, retry, cache), as_json)
+        options = Options(
+            data, out, k, trials, epsilon, delta, methods, tasks, jobs, seed, jitter, retry, cache, server
+        )
+        run(options, as_json)
 
 
 @paper.command("report")

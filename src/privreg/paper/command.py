@@ -39,6 +39,7 @@ class Options:
     jitter: bool
     retry: bool
     cache: Path | None
+    server: str | None
 
     def settings(self) -> Settings:
         """As meant."""
@@ -114,7 +115,7 @@ def _source(settings: Settings, options: Options, watch: Watch) -> tuple[Path, d
         if task not in tasks():
             raise DataError(f"--tasks: {task} is not one of the paper's tasks")
     wanted = [t for t in tasks().values() if not settings.tasks or t.id in settings.tasks]
-    problems = fetch(wanted, folder, server=os.environ.get("PRIVREG_OPENML_SERVER"), progress=watch.say)
+    problems = fetch(wanted, folder, server=options.server, progress=watch.say)
     for problem in dict.fromkeys(problems.values()):
         watch.say(problem)
     if len(problems) == len(wanted):
