@@ -1,0 +1,253 @@
+"""The charts: times ranked first and second, data sets with R² > 0, and the budget sweep."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from privreg.paper.catalogue import published
+from privreg.paper.methods import FLAGSHIP, METHODS
+from privreg.paper.results import Results, epsilon_name, podium, positive
+from privreg.paper.sweep import relative
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIX = METHODS[1:]  # the private ones of the paper
+_BLUE, _LIGHT, _GREY, _INK = "#0072b2", "#a6cee3", "#b8b8b8", "#222222"
+_REGRESSION = {"BAS": "#d55e00", "Tukey": "#0072b2", "strict": "#009e73", FLAGSHIP: "#000000"}
+_SELECTION = {"L": (0, (4, 2)), "K": "solid"}
+_WIDE, _NARROW = 9.0, 3.4  # inches; the narrow one fits a phone
+_TITLE = {"fontweight": "bold", "fontsize": 10.5}
+_ROW = 0.3  # inches for a method
+
+
+class Chart(NamedTuple):
+    """A chart, and its numbers in words for those who cannot see it."""
+
+    figure: "Figure"
+    alt: str
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """matplotlib as it comes, whatever the user has set, and the same file from the same numbers."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(
+            {
+                "svg.hashsalt": "privreg",
+                "svg.fonttype": "none",
+                "font.size": 9.5,
+                "axes.titlesize": 9.5,
+                "xtick.labelsize": 9,
+                "ytick.labelsize": 9.5,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "text.color": _INK,
+            }
+        )
+        yield
+
+
+@_style()
+def svg(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
+
+
+@_style()
+def png(figure: "Figure") -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=150)
+    return out.getvalue()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How often each method is first and second, over a number of data sets."""
+
+    title: str
+    sets: int
+    places: dict[str, tuple[int, int]]
+
+
+def panels(results: Results, k: int) -> list[Panel]:
+    """The published ranks, ours of the same methods, and ours of all; empty before there is a result."""
+    medians = results.medians(k)
+    ours = [m for m in results.columns if m != "NonDP"]
+    six = [m for m in ours if m in SIX]
+    found = []
+    if six and medians:
+        title = "privreg, the paper's six" if len(six) == len(SIX) else "privreg, methods of the paper"
+        found.append(Panel(title, len(medians), podium(medians, six)))
+    if len(ours) > len(six) and medians:
+        found.append(Panel("privreg, all private methods", len(medians), podium(medians, ours)))
+    if found and published(k):
+        found.insert(0, Panel("published", len(published(k)), podium(published(k), SIX)))
+    return found
+
+
+@_style()
+def ranks_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
+    """Stacked bars of first and second places, a panel for each way of ranking."""
+    from matplotlib.figure import Figure
+
+    shown = panels(results, k)
+    if not shown:
+        return None
+    rows = [len(panel.places) for panel in shown]
+    if narrow:
+        figure = Figure((_NARROW, _ROW * sum(rows) + 0.75 * len(rows) + 0.6), layout="constrained")
+        axes = figure.subplots(len(rows), squeeze=False, sharex=True, height_ratios=rows)[:, 0]
+    else:
+        figure = Figure((_WIDE, _ROW * max(rows) + 1.4), layout="constrained")
+        axes = figure.subplots(1, len(rows), squeeze=False, sharex=True)[0]
+    for panel, ax in zip(shown, axes, strict=True):
+        _draw_panel(ax, panel, len(panel.places) if narrow else max(rows))
+        if narrow and ax is not axes[-1]:
+            ax.set_xlabel("")  # they share the axis of the last one
+    axes[-1].set_xlim(0, 1.05 * max(sum(p) for panel in shown for p in panel.places.values()) or 1)
+    title = f"Times ranked first and second, k = {k}"
+    figure.suptitle(title, **_TITLE)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    words = [
+        f"{panel.title}, {panel.sets} data sets: "
+        + ", ".join(f"{m} {first} and {second}" for m, (first, second) in panel.places.items())
+        for panel in shown
+    ]
+    return Chart(figure, f"{title}. {'. '.join(words)}.")
+
+
+def _draw_panel(ax: Any, panel: Panel, rows: int) -> None:
+    firsts, seconds = ([places[i] for places in panel.places.values()] for i in (0, 1))
+    where = range(len(firsts))
+    for bars, colour in (
+        (ax.barh(where, firsts, 0.72, color=_BLUE, label="first"), "white"),
+        (ax.barh(where, seconds, 0.72, left=firsts, color=_LIGHT, label="second"), _INK),
+    ):
+        ax.bar_label(bars, [f"{v:.0f}" if v else "" for v in bars.datavalues], label_type="center", color=colour)
+    ax.set_title(f"{panel.title}\n{panel.sets} data sets", loc="left")
+    _methods_axis(ax, panel.places, rows)
+
+
+@_style()
+def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
+    """Number of data sets with R² > 0: published and ours, over the same data sets."""
+    from matplotlib.figure import Figure
+
+    medians = results.medians(k)
+    methods = [m for m in results.columns if m != "NonDP"]
+    if not medians or not methods:
+        return None
+    theirs, ours = positive({t: row for t, row in published(k).items() if t in medians}), positive(medians)
+    figure = Figure((_NARROW if narrow else 0.75 * _WIDE, 1.5 * _ROW * len(methods) + 1.4), layout="constrained")
+    ax = figure.subplots()
+    half = 0.38
+    if theirs:
+        counts = {i - half / 2: theirs[m] for i, m in enumerate(methods) if m in theirs}
+        bars = ax.barh(list(counts), list(counts.values()), half, color=_GREY, label="published")
+        ax.bar_label(bars, padding=2)
+    places = [i + (half / 2 if m in theirs else 0) for i, m in enumerate(methods)]
+    bars = ax.barh(places, [ours.get(m, 0) for m in methods], half, color=_BLUE, label="privreg")
+    ax.bar_label(bars, padding=2)
+    ax.axvline(len(medians), color=_INK, linewidth=1, linestyle="dashed", label=f"all {len(medians)} data sets")
+    ax.set_xlim(0, 1.1 * len(medians))
+    _methods_axis(ax, methods, len(methods))
+    title = f"Data sets with median R² > 0, k = {k}"
+    figure.suptitle(title, **_TITLE)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1, handlelength=1.3)
+    words = [f"{m} {ours.get(m, 0)}" + (f" (published {theirs[m]})" if m in theirs else "") for m in methods]
+    return Chart(figure, f"{title}, of {len(medians)}: {', '.join(words)}.")
+
+
+def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -> None:
+    ax.set_yticks(range(len(methods)), [_label(m) for m in methods])
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.spines.left.set_bounds(len(methods) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("data sets")
+
+
+@_style()
+def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
+    """R² relative to NonDP against ε, a line for each private method."""
+    from matplotlib.figure import Figure
+
+    budgets = sorted(results.epsilons)
+    columns = [relative(results, k, epsilon) for epsilon in budgets]
+    lines = {
+        m: [(e, column[m]) for e, column in zip(budgets, columns, strict=True) if m in column] for m in results.columns
+    }
+    lines = {m: points for m, points in lines.items() if points}
+    if len(budgets) < 2 or not lines:
+        return None
+    figure = Figure((_NARROW if narrow else 0.75 * _WIDE, 4.4), layout="constrained")
+    ax = figure.subplots()
+    for method, points in lines.items():
+        _draw_line(ax, method, [e for e, _ in points], [q for _, q in points])
+    ax.axhline(0, color=_GREY, linewidth=1, zorder=0)
+    ax.set_xscale("log")
+    ax.set_xticks(budgets, [epsilon_name(e) for e in budgets], minor=False)
+    ax.minorticks_off()
+    ax.set_ylim(top=1.03)
+    ax.set_xlabel("ε")
+    ax.set_ylabel("R² relative to NonDP, median")
+    ends = {m: points[-1][1][1] for m, points in lines.items()}
+    _label_ends(ax, budgets[-1], ends)
+    title = f"R² relative to NonDP, k = {k}"
+    figure.suptitle(title, **_TITLE)
+    words = ", ".join(f"{m} {end:.2f}" for m, end in ends.items())
+    return Chart(figure, f"{title}, against ε. At the largest ε: {words}. All numbers are in the table below.")
+
+
+def _draw_line(ax: Any, method: str, budgets: list[float], quartiles: list[tuple[float, float, float]]) -> None:
+    low, middle, high = zip(*quartiles, strict=True)
+    selection = method.split("-")[0]
+    style = "solid" if method == FLAGSHIP else _SELECTION.get(selection, (0, (1, 1.5)))
+    ax.plot(budgets, middle, color=_colour(method), linestyle=style, linewidth=1.6, marker="o", markersize=4)
+    if method == FLAGSHIP:
+        ax.fill_between(budgets, low, high, color=_colour(method), alpha=0.12, linewidth=0)
+
+
+def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:
+    """Names to the right of the lines."""
+    bottom, top = ax.get_ylim()
+    for (method, end), place in zip(ends.items(), _apart(list(ends.values()), 0.055 * (top - bottom)), strict=True):
+        ax.annotate(
+            _label(method),
+            (last, end),
+            (1.06, place),
+            textcoords=("axes fraction", "data"),
+            color=_colour(method),
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": _GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
+        )
+
+
+def _apart(places: list[float], gap: float) -> list[float]:
+    """The places, moved as little as needed to leave a gap between any two."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = list(places)
+    for _ in range(500):
+        for lower, upper in pairwise(order):
+            short = gap - (moved[upper] - moved[lower])
+            if short > 0:
+                moved[lower] -= short / 2
+                moved[upper] += short / 2
+    return moved
+
+
+def _label(method: str) -> str:
+    return method.replace("LinearR", "Linear\nR")
+
+
+def _colour(method: str) -> str:
+    return _REGRESSION[method.split("-")[-1]]

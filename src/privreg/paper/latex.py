@@ -1,0 +1,96 @@
+"""The big tables for LaTeX: for each data set a line of medians, one of quartiles, and one of published medians."""
+
+from privreg.paper.catalogue import tasks
+from privreg.paper.digits import latex
+from privreg.paper.folder import OTHER, PARTIAL
+from privreg.paper.methods import FLAGSHIP
+from privreg.paper.results import Results
+from privreg.paper.tables import Row, Score, paper_rows, rows_of
+
+_PER_PAGE = 13  # data sets in one tabular, which LaTeX cannot break
+_SPACE = "[2pt]"  # after a data set
+_HEAD = r"""% Written by privreg. To be read with \input; with all methods the tables need a landscape page.
+% Medians of the test R^2. Bold: the two best private ones of a data set. \neq: other sign than published.
+% \dag: some trials failed. --: not run yet.
+"""
+_SPECIAL = str.maketrans(
+    {c: "\\" + c for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+)
+
+
+def as_latex(results: Results, k: int) -> str:
+    """Tables for any class, without packages."""
+    parts = [_HEAD, _tabulars(results.columns, paper_rows(results, k))]
+    for kind, title in ((PARTIAL, "Partial data sets"), (OTHER, "Data sets that are not in the paper")):
+        if rows := rows_of(results, kind, k):
+            parts.append(f"\n\\bigskip\\noindent {title}:\n\n{_tabulars(results.columns, rows)}")
+    return "".join(parts)
+
+
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return " ".join(text.split()).translate(_SPECIAL)
+
+
+def _tabulars(methods: list[str], rows: list[Row]) -> str:
+    pages = [rows[i : i + _PER_PAGE] for i in range(0, len(rows), _PER_PAGE)]
+    return "\n\\medskip\n\n".join(_tabular(methods, page) for page in pages)
+
+
+def _tabular(methods: list[str], rows: list[Row]) -> str:
+    head = [r"\shortstack{\strut PrivateLinear\\Regression}" if m == FLAGSHIP else m for m in methods]
+    lines = [
+        r"\noindent{\scriptsize\setlength{\tabcolsep}{3pt}%",
+        rf"\begin{{tabular}}{{ll{'r' * len(methods)}}}",
+        r"\hline",
+        _line(["data set", "", *head]),
+        r"\hline\noalign{\smallskip}",
+    ]
+    for row in rows:
+        lines += _lines(row, methods)
+    return "\n".join([*lines, r"\hline", r"\end{tabular}}", ""])
+
+
+def _lines(row: Row, methods: list[str]) -> list[str]:
+    name = escaped(f"{row.info.task} {row.info.name}")
+    size = f"$n={row.info.n}$, $d={row.info.d}$"
+    if row.remark:
+        remark = rf"\multicolumn{{{len(methods)}}}{{l}}{{{escaped(row.remark)}}}"
+        return [_line([name, "", remark]), _line([size]) + _SPACE]
+    scores = [row.scores[m] for m in methods]
+    lines = [_line([name, "median", *map(_median, scores)]), _line([size, "quartiles", *map(_quartiles, scores)])]
+    whole = tasks()[row.info.task] if row.info.kind == PARTIAL else None
+    if whole or any(score.published is not None for score in scores):
+        of = f"of $n={whole.n}$, $d={whole.d}$" if whole else ""
+        lines.append(_line([of, "paper", *map(_published, scores)]))
+    return [*lines[:-1], lines[-1] + _SPACE]
+
+
+def _line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _median(score: Score) -> str:
+    cell = score.cell
+    if cell is None:
+        return "--"
+    if cell.median is None:
+        return "failed"
+    number = f"${latex(cell.median)}$" + (r"\dag" if cell.failed else "")
+    return rf"\textbf{{\boldmath{number}}}" if score.top else number
+
+
+def _quartiles(score: Score) -> str:
+    cell = score.cell
+    if cell is None or cell.q25 is None or cell.q75 is None:
+        return ""
+    return rf"{{\tiny ${latex(cell.q25)}, {latex(cell.q75)}$}}"
+
+
+def _published(score: Score) -> str:
+    if score.published is None:
+        return ""
+    mark = r"\neq" if score.differs else ""
+    return f"${latex(score.published)}{mark}$"

@@ -1,0 +1,246 @@
+"""What the report says besides its big tables: the finding, the signs, the ridges, the seconds, and how it was run."""
+
+from math import isclose, log
+from statistics import median
+from typing import Any
+
+from privreg.paper.catalogue import published
+from privreg.paper.charts import SIX
+from privreg.paper.digits import pretty
+from privreg.paper.folder import PARTIAL
+from privreg.paper.methods import FLAGSHIP, REFERENCE
+from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
+from privreg.report.document import Block, Code, Entry, Grid, count, words
+
+_HEADLINE = ("K-Tukey", "K-Tukey-strict", FLAGSHIP)
+_RIDGE = {name: name.removesuffix("-reference") for name in REFERENCE}
+
+
+def headline(results: Results) -> str:
+    """The finding in plain words."""
+    parts = [_finding(results, k) for k in results.ks if results.medians(k)]
+    if not parts:
+        parts = ["There is no result on a complete data set yet."]
+    partial = sum(info.kind == PARTIAL for info in results.datasets.values())
+    gone = [f"{len(results.missing)} are missing"] if results.missing else []
+    gone += [f"{partial} are there in part only"] if partial else []
+    if gone:
+        parts.append(f"Of the paper's 25 data sets {' and '.join(gone)}.")
+    if unfinished := _unfinished(results):
+        parts.append(f"The run is not finished: {unfinished:,} trials are still to come.")
+    return " ".join(parts)
+
+
+def _finding(results: Results, k: int) -> str:
+    """R² > 0 and first places at one k."""
+    medians = results.medians(k)
+    theirs = {t: row for t, row in published(k).items() if t in medians}
+    ours, paper = positive(medians), positive(theirs)
+    private = [m for m in results.columns if m in ours and m != "NonDP"]
+    first, *others = [m for m in private if m in _HEADLINE] or private or ["NonDP"]
+    parts = [f"{first} has a median R² above 0 on {ours[first]} of {_sets(len(medians))}{_also(paper, first)}"]
+    parts += [f"{m} on {ours[m]}{_also(paper, m)}" for m in others]
+    text = f"At k = {k}, {', '.join(parts)}."
+    six = [m for m in private if m in SIX]
+    if len(six) == len(SIX):
+        best, places = max(podium(medians, six).items(), key=lambda item: item[1])
+        firsts = {m: count[0] for m, count in podium(theirs, six).items()} if theirs else {}
+        text += (
+            f" Of the paper's six private methods, {best} is most often the best: on {places[0]}{_also(firsts, best)}."
+        )
+    return text
+
+
+def _also(counts: dict[str, int], method: str) -> str:
+    return f" (published: {counts[method]})" if method in counts else ""
+
+
+def _unfinished(results: Results) -> int:
+    """Trials that the last run asked for and that are not there."""
+    run = results.runs[-1]
+    wanted = {
+        (task, method, *shared(method, k, epsilon)): results.cell(task, method, k, epsilon)
+        for task, info in results.datasets.items()
+        if str(task) in run["data sets"]
+        for k in run["k"]
+        if info.d >= k
+        for epsilon in run["epsilon"]
+        for method in run["methods"]
+    }
+    return sum(max(run["trials"] - (cell.trials if cell else 0), 0) for cell in wanted.values())
+
+
+def setting(results: Results) -> list[Block]:
+    """The budget, what is protected, and how to read a cell."""
+    first = results.runs[0]
+    trials = max(run["trials"] for run in results.runs)
+    text = (
+        f"Test R² on a random tenth of the records, over {trials} trials, at ε = {epsilon_name(results.epsilon)} and "
+        f"δ = {results.delta:g}, seed {first['seed']}, features {'' if first['jitter'] else 'not '}jittered. "
+        "Methods that do not depend on k were run once and appear in all tables."
+    )
+    if not (isclose(results.epsilon, log(3), rel_tol=1e-3) and isclose(results.delta, 1e-5)):
+        text += " The published medians are for another budget, ε = ln 3 and δ = 1e-05: compare with care."
+    protects = (
+        "Tukey, L-Tukey and K-Tukey use the published calibration, which protects one model; those ending in -strict "
+        "protect one record, as do all others. Noise of a run with a seed comes from a seeded generator with the same "
+        "law; the data are public."
+    )
+    legend = (
+        "In each cell: the median, below it the two quartiles, and the paper's median where it has one. Bold: the two "
+        "best private medians of the row. ≠: another sign than published (R² > 0 or not). −∞: no model was released "
+        "in half of the trials or more. †: some trials failed. –: not run yet."
+    )
+    return [text, protects, legend]
+
+
+def agreement(results: Results, k: int) -> list[Block]:
+    """How many signs are those of the paper, and which are not."""
+    signs = results.signs(k)
+    agree, of = ({m: signs[key][m] for m in COMPARED} for key in ("agree", "of"))
+    if not any(of.values()):
+        return [f"At k = {k} there is nothing to compare yet."]
+    counts = [[words(m), count(agree[m]), count(of[m])] for m in COMPARED]
+    counts.append([words("together"), count(sum(agree.values())), count(sum(of.values()))])
+    note = "R² > 0 or not, on the complete data sets."
+    blocks: list[Block] = [Grid(["method", "same sign", "of"], counts, f"Signs as published, k = {k}", note)]
+    if differ := [row for row in signs["differ"] if row["method"] in COMPARED]:
+        rows = [_difference(results, row, k) for row in differ]
+        head = ["data set", "method", "privreg", "published", "with the published ridge"]
+        blocks.append(Grid(head, rows, f"Other signs than published, k = {k}"))
+    return blocks
+
+
+def _difference(results: Results, row: dict[str, Any], k: int) -> list[Entry]:
+    task, method = row["task"], row["method"]
+    return [
+        _label(results, task),
+        words(method),
+        number(float(row["ours"])),
+        number(float(row["published"])),
+        _median(results, task, f"{method}-reference", k) if f"{method}-reference" in results.methods else Entry(""),
+    ]
+
+
+def ridges(results: Results) -> list[Block]:
+    """The BAS methods with both ridges."""
+    pairs = [(name, plain) for name, plain in _RIDGE.items() if name in results.methods]
+    text = (
+        "AdaSSP adds a ridge that makes the noisy XᵀX positive definite; the published runs added the noisy smallest "
+        "eigenvalue itself, which is near 0 on most tables. The methods ending in -reference repeat that."
+    )
+    if not pairs:
+        return [text, "This run has none of them; privreg paper run --methods all includes them."]
+    blocks: list[Block] = [text]
+    for k in results.ks:
+        medians = results.medians(k)
+        rows = []
+        for task in medians:
+            cells = [_ridge_cells(results, task, name, plain, k) for name, plain in pairs]
+            rows.append([_label(results, task), *(entry for trio in cells for entry in trio)])
+        head = [column for name, plain in pairs for column in (plain, name, f"{plain}, paper")]
+        if rows:
+            blocks += [Grid(["data set", *head], rows, f"Both ridges, k = {k}", _ridge_note(medians, pairs, k))]
+    return blocks
+
+
+def _ridge_cells(results: Results, task: int, name: str, plain: str, k: int) -> list[Entry]:
+    theirs = results.published(task, plain, k)
+    return [
+        _median(results, task, plain, k),
+        _median(results, task, name, k),
+        Entry("") if theirs is None else number(theirs),
+    ]
+
+
+def _ridge_note(medians: dict[int, dict[str, float]], pairs: list[tuple[str, str]], k: int) -> str:
+    ours, theirs = positive(medians), positive({t: row for t, row in published(k).items() if t in medians})
+    counts = []
+    for name, plain in pairs:
+        paper = f", published {theirs[plain]}" if theirs else ""
+        counts.append(f"{plain} {ours.get(plain, 0)}, {name} {ours.get(name, 0)}{paper}")
+    return f"R² > 0, of {_sets(len(medians))}: {'; '.join(counts)}."
+
+
+def seconds(results: Results) -> Grid:
+    """Time of fitting, by method."""
+    total = results.seconds()
+    everything = sum(total.values())
+    rows = []
+    for method in results.methods:
+        each = [row["seconds"] for row in results.trials.values() if row["method"] == method]
+        if each:
+            share = total[method] / everything if everything else 0.0
+            rows.append(
+                [
+                    words(method),
+                    count(len(each)),
+                    number(median(each)),
+                    Entry(f"{total[method]:,.1f}", total[method]),
+                    Entry(f"{share:.1%}", share),
+                ]
+            )
+    note = f"{everything:,.1f} seconds of fitting in all, over all k and ε."
+    return Grid(["method", "fits", "median seconds", "total seconds", "share"], rows, note=note)
+
+
+def failures(results: Results) -> Grid | None:
+    """Cells with failed trials, and the last message of each."""
+    rows = [
+        [
+            words(f"{info.task} {info.name}"),
+            words(method),
+            Entry("any") if k is None else count(k),
+            Entry("any") if epsilon is None else Entry(epsilon_name(epsilon), epsilon),
+            Entry(f"{cell.failed} of {cell.trials}", cell.failed),
+            words(cell.error or ""),
+        ]
+        for info, method, k, epsilon, cell in results.failures()
+    ]
+    return Grid(["data set", "method", "k", "ε", "failed", "message"], rows) if rows else None
+
+
+def how(results: Results) -> list[Block]:
+    """Commands, versions and machines."""
+    rows = [
+        [
+            words(run["started"].replace("T", " ").replace("+00:00", " UTC")),
+            _optional(run, "trials run"),
+            _optional(run, "wall seconds"),
+            _optional(run, "jobs"),
+            words(_pairs(run["versions"])),
+            words(_pairs(run["machine"])),
+        ]
+        for run in results.runs
+    ]
+    commands = "\n".join(dict.fromkeys(run["command"] for run in results.runs))
+    head = ["started", "trials run", "seconds", "processes", "versions", "machine"]
+    return [Code(commands), Grid(head, rows, note="A run without seconds was stopped, or goes on.")]
+
+
+def _optional(run: dict[str, Any], name: str) -> Entry:
+    return Entry(f"{run[name]:,}", run[name]) if name in run else Entry("–")
+
+
+def number(value: float) -> Entry:
+    """A cell with a number in two digits."""
+    return Entry(pretty(value), value)
+
+
+def _median(results: Results, task: int, method: str, k: int) -> Entry:
+    cell = results.cell(task, method, k)
+    if cell is None:
+        return Entry("–", title="not run yet")
+    return Entry("failed") if cell.median is None else number(cell.median)
+
+
+def _label(results: Results, task: int) -> Entry:
+    return words(f"{task} {results.datasets[task].name}")
+
+
+def _sets(number: int) -> str:
+    return f"{number} complete data set{'' if number == 1 else 's'}"
+
+
+def _pairs(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in facts.items())

@@ -1,0 +1,162 @@
+"""The big tables: every method on every data set, with the published medians. As a table for people and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+
+from privreg.paper.catalogue import Task, tasks
+from privreg.paper.digits import pretty
+from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
+from privreg.paper.results import Cell, Info, Results, ranks
+from privreg.report.document import Entry, Grid
+
+MISSING = "missing"
+_CELL = ("median", "q25", "q75", "seconds", "trials", "failed", "unreleased")
+_FIELDS = (
+    *("task", "name", "n", "d", "kind", "k", "epsilon", "method"),
+    *_CELL,
+    *("published", "sign_differs", "top_two"),
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A method on a data set, as the tables show it. Without a cell it has not been run yet."""
+
+    cell: Cell | None
+    published: float | None
+    differs: bool | None  # R² > 0 here and not in the paper, or the other way round; None if they are not compared
+    top: bool | None  # among the two best private ones; None if it is not ranked
+
+
+@dataclass(frozen=True)
+class Row:
+    """A data set with the scores of the methods, or a remark why there are none."""
+
+    info: Info
+    scores: dict[str, Score] = field(default_factory=dict)
+    remark: str = ""
+
+
+def paper_rows(results: Results, k: int, epsilon: float | None = None) -> list[Row]:
+    """One row for each of the paper's tasks."""
+    return [_paper_row(results, task, k, epsilon) for task in tasks().values()]
+
+
+def rows_of(results: Results, kind: str, k: int, epsilon: float | None = None) -> list[Row]:
+    """The data sets of a kind; those with too few columns have a remark."""
+    return [_row(results, info, k, epsilon) for info in results.datasets.values() if info.kind == kind]
+
+
+def grids(results: Results, k: int) -> list[Grid]:
+    """The paper's data sets, parts of them, and others; the last two only if there are any."""
+    found = [_grid(results, f"The paper's data sets, k = {k}", paper_rows(results, k))]
+    if rows := rows_of(results, PARTIAL, k):
+        note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
+        found.append(_grid(results, f"Partial data sets, k = {k}", rows, note))
+    if rows := rows_of(results, OTHER, k):
+        found.append(_grid(results, f"Data sets that are not in the paper, k = {k}", rows))
+    return found
+
+
+def as_csv(results: Results, k: int) -> str:
+    """One line for each data set, method and ε in full precision; a data set without scores has one line."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, _FIELDS, lineterminator="\n")
+    table.writeheader()
+    for epsilon in results.epsilons:
+        first = epsilon == results.epsilon
+        further = [row for kind in (PARTIAL, OTHER) for row in rows_of(results, kind, k, epsilon)]
+        for row in [r for r in paper_rows(results, k, epsilon) if r.info.kind != PARTIAL] + further:
+            table.writerows(_records(row, k, epsilon, first))
+    return out.getvalue()
+
+
+def _paper_row(results: Results, task: Task, k: int, epsilon: float | None) -> Row:
+    info = results.datasets.get(task.id)
+    if info is None:
+        return Row(Info(task.id, task.name, task.n, task.d, MISSING), remark=f"missing: {results.missing[task.id]}")
+    if info.kind == PARTIAL:
+        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark="partial: see below")
+    return _row(results, info, k, epsilon)
+
+
+def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
+    if info.d < k:
+        also = " as in the paper" if info.kind == COMPLETE else ""
+        return Row(info, remark=f"fewer than {k} columns, left out{also}")
+    cells = {m: results.cell(info.task, m, k, epsilon) for m in results.methods}
+    medians = {m: c.median for m, c in cells.items() if c and c.median is not None}
+    ranked = [] if info.kind == PARTIAL else [m for m in results.columns if m in medians and m != "NonDP"]
+    places = ranks({m: medians[m] for m in ranked})
+    scores = {}
+    for m, cell in cells.items():
+        theirs = results.published(info.task, m, k)
+        differs = None
+        if info.kind == COMPLETE and m in medians and theirs is not None:
+            differs = (medians[m] > 0) != (theirs > 0)
+        scores[m] = Score(cell, theirs, differs, places.get(m, 3) <= 2 if m in ranked else None)
+    return Row(info, scores)
+
+
+def _grid(results: Results, title: str, rows: Iterable[Row], note: str = "") -> Grid:
+    methods = results.columns
+    wanted = max(run["trials"] for run in results.runs)
+    lines = []
+    for row in rows:
+        remark = [Entry(row.remark, span=len(methods))]
+        lines.append([_label(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
+    return Grid(["data set", *methods], lines, title, note)
+
+
+def _label(row: Row) -> Entry:
+    """Task, name, n and d; a part of a data set also has those of the whole."""
+    info = row.info
+    name = f"{info.task} {info.name}"
+    if info.kind != PARTIAL or row.remark:
+        return Entry(name, name, (f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
+    whole = tasks()[info.task]
+    return Entry(name, name, (f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
+
+
+def _entry(score: Score, wanted: int) -> Entry:
+    cell = score.cell
+    if cell is None:
+        return Entry("–", title="not run yet")
+    detail = []
+    if cell.median is None or cell.q25 is None or cell.q75 is None:
+        text = "failed"
+    else:
+        text = pretty(cell.median) + ("†" if cell.failed else "")
+        detail.append(f"{pretty(cell.q25)} … {pretty(cell.q75)}")
+    if cell.failed:
+        detail.append(f"{cell.failed} of {cell.trials} failed")
+    if cell.trials < wanted:
+        detail.append(f"{cell.trials} of {wanted} trials")
+    if score.published is not None:
+        detail.append(f"paper {pretty(score.published)}" + (" ≠" if score.differs else ""))
+    title = "other sign than published" if score.differs else cell.error or ""
+    return Entry(text, cell.median, tuple(detail), bool(score.top), bool(score.differs), title)
+
+
+def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
+    """Lines of the CSV file. What does not depend on ε is there once; the published values belong to the first ε."""
+    base: dict[str, object] = asdict(row.info) | {"k": k}
+    if row.remark:
+        return [base] if first else []
+    lines = []
+    for method, score in row.scores.items():
+        cell, private = score.cell, method != "NonDP"
+        if cell is None or not (first or private):
+            continue
+        line = base | {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
+        line |= {name: getattr(cell, name) for name in _CELL}
+        if first and score.published is not None:
+            line |= {"published": score.published, "sign_differs": _yes(score.differs)}
+        lines.append(line)
+    return lines
+
+
+def _yes(holds: bool | None) -> str | None:
+    return None if holds is None else "yes" if holds else "no"
