@@ -27,8 +27,8 @@ bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/flagship_speed.py
 
-# The paper's evaluation (results/paper/), once more with its ridge and its perturbed data (results/paper-as-published/):
-# make paper DATA=openml or a folder of <task>_<name>.parquet files
+# The paper's evaluation (results/paper/), once more with its ridge and its perturbed data (results/paper-as-published/),
+# and why signs differ: make paper DATA=folder of <task>_<name>.parquet files. What is there already is not run again.
 paper: .venv/.stamp-test
 	$(BIN)/privreg paper run --data $(DATA) --k 5 --k 10 --trials 10 --out results/paper
 	$(BIN)/privreg paper run --data $(DATA) --k 5 --k 10 --trials 10 --methods all --out results/paper
@@ -36,6 +36,7 @@ paper: .venv/.stamp-test
 	$(BIN)/privreg paper report results/paper
 	$(BIN)/privreg paper run --data $(DATA) --k 5 --k 10 --trials 10 --methods all --jitter --out results/paper-as-published
 	$(BIN)/privreg paper report results/paper-as-published
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_selection.py $(DATA)
 
 # PrivateLinearRegression on the paper's data sets, its ablations and its intervals (results/flagship/), and the study
 # behind the strict Tukey settings: make accuracy DATA=folder of <task>_<name>.parquet files

@@ -1,12 +1,18 @@
-"""Writes the README's tables from the JSON files that the benchmarks wrote, and the picture of the demo.
+"""Writes the tables of the README and of docs/ from the files that scripts wrote, and the picture of the demo.
 
-`make readme`. A test fails when the README and the files disagree.
+`make readme`. A test fails when a page and the files disagree.
 """
 
 import io
 import json
 import re
 from pathlib import Path
+from typing import Any
+
+from privreg.paper.catalogue import published
+from privreg.paper.digits import pretty
+from privreg.paper.methods import FLAGSHIP
+from privreg.paper.results import COMPARED, load, positive
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,16 +30,87 @@ def speed_table() -> str:
     return "\n".join(lines)
 
 
+COLUMNS = ("NonDP", "K-Tukey", "K-Tukey-strict", FLAGSHIP)
+
+
+def paper_summary(name: str = "paper") -> dict[str, Any]:
+    return json.loads((ROOT / "results" / name / "summary.json").read_text())
+
+
 def paper_table() -> str:
-    summary = json.loads((ROOT / "benchmarks" / "paper_methods.json").read_text())["summary"]
-    ours, published = summary["R² > 0, ours"], summary["R² > 0, published"]
+    summary = paper_summary()
     lines = [
-        "| R² > 0 on how many of 17 | as published | privreg | privreg, one record protected |",
-        "|---|---|---|---|",
+        "| data set | least squares, not private | K-Tukey, published | K-Tukey | K-Tukey, strict | ours |",
+        "|---|---|---|---|---|---|",
     ]
-    for method in published:
-        strict = ours.get(f"{method}, strict", ours[method] if method != "NonDP" else "not private")
-        lines.append(f"| {method} | {published[method]} | {ours[method]} | {strict} |")
+    for task, row in summary["k"]["5"].items():
+        exact, *private = (float(row[m]["median"]) for m in COLUMNS)
+        values = [exact, published(5)[int(task)]["K-Tukey"], *private]
+        lines.append(f"| {summary['data sets'][task]['name']} | " + " | ".join(map(pretty, values)) + " |")
+    theirs = positive({int(t): published(5)[int(t)] for t in summary["k"]["5"]})
+    exact, *counts = (summary["R² > 0"]["5"][m] for m in COLUMNS)
+    cells = [f"**{n}**" for n in (exact, theirs["K-Tukey"], *counts)]
+    return "\n".join([*lines, f"| **R² > 0 on** | {' | '.join(cells)} |"])
+
+
+def paper_run() -> str:
+    """How long the whole evaluation took, and the agreement of signs."""
+    summary = paper_summary()
+    run = summary["runs"][0]
+    signs = summary["signs"]["5"]
+    agree, of = (sum(signs[name][m] for m in COMPARED) for name in ("agree", "of"))
+    return (
+        f"The first command took {run['wall seconds'] / 60:.1f} minutes on {run['machine']['cores']} cores: "
+        f"{run['trials run']:,} trials of {len(run['methods'])} methods on {len(run['data sets'])} data sets. "
+        f"{agree} of {of} signs (R² > 0 or not) of {', '.join(COMPARED)} at k = 5 agree with the published ones."
+    )
+
+
+def signs_table(k: int = 5) -> str:
+    """Every sign that differs from the published one, and what brings the published sign back."""
+    ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
+    selection = json.loads((ROOT / "results" / "paper-as-published" / "selection.json").read_text())
+    lines = [
+        "| data set | method | privreg | published | what brings the published sign back |",
+        "|---|---|---|---|---|",
+    ]
+    for row in ours.signs(k)["differ"]:
+        task, method, paper = row["task"], row["method"], float(row["published"])
+        tries = [("perturbed features", theirs.cell(task, method, k))]
+        if "BAS" in method:
+            reference = f"{method}-reference"
+            tries = [
+                ("the published ridge", ours.cell(task, reference, k)),
+                ("the published ridge and perturbed features", theirs.cell(task, reference, k)),
+            ]
+        medians = [(why, cell.median) for why, cell in tries if cell and cell.median is not None]
+        others = selection.get(f"{task} {method}", {})
+        medians += [(_selection(why), float(value)) for why, value in others.items() if why != "published"]
+        found = next((f"{why}: {pretty(m)}" for why, m in medians if (m > 0) == (paper > 0)), "nothing that was tried")
+        value = pretty(float(row["ours"]))
+        lines.append(f"| {ours.datasets[task].name} | {method} | {value} | {pretty(paper)} | {found} |")
+    return "\n".join(lines)
+
+
+def _selection(way: str) -> str:
+    return "features chosen without noise" if way == "without noise" else f"features chosen by the published {way}"
+
+
+def agreement_table() -> str:
+    """Signs that agree, with our defaults and with what the published runs did."""
+    ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
+    head = "| k | " + " | ".join(COMPARED) + " | together |"
+    lines = [f"| | {head.removeprefix('| ')}", "|---" * (len(COMPARED) + 3) + "|"]
+    for title, results in (("our defaults", ours), ("published ridge, perturbed features", theirs)):
+        for k in results.ks:
+            agree, of = [], []
+            for method in COMPARED:
+                name = f"{method}-reference" if "BAS" in method and results is theirs else method
+                pairs = [(row[name], published(k)[task][method]) for task, row in results.medians(k).items()]
+                agree.append(sum((x > 0) == (y > 0) for x, y in pairs))
+                of.append(len(pairs))
+            cells = [f"{a} of {b}" for a, b in zip([*agree, sum(agree)], [*of, sum(of)], strict=True)]
+            lines.append(f"| {title} | {k} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -78,21 +155,27 @@ def theorem_table() -> str:
 
 
 TABLES = {
+    "paper": paper_table,
+    "paper run": paper_run,
+    "signs": signs_table,
+    "agreement": agreement_table,
     "flagship": flagship_table,
     "flagship speed": flagship_speed,
-    "paper": paper_table,
     "speed": speed_table,
     "theorem": theorem_table,
 }
+PAGES = ("README.md", "docs/measured.md", "docs/paper-differences.md")
 
 
 def render(text: str) -> str:
     """The text with every marked table made anew."""
-    for name, table in TABLES.items():
-        head, rest = re.split(f"(?<=<!-- {name}: written by benchmarks/readme.py) ", text)
-        marker, _, after = rest.partition(" -->\n")
-        text = f"{head} {marker} -->\n{table()}\n<!-- end -->{after.partition('<!-- end -->')[2]}"
-    return text
+
+    def anew(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{TABLES[match[2]]()}\n<!-- end -->"
+
+    return re.sub(
+        r"(<!-- ([\w ]+): written by benchmarks/readme\.py .*? -->)\n.*?<!-- end -->", anew, text, flags=re.DOTALL
+    )
 
 
 def picture() -> str:
@@ -109,8 +192,8 @@ def picture() -> str:
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    readme.write_text(render(readme.read_text()))
+    for page in PAGES:
+        (ROOT / page).write_text(render((ROOT / page).read_text()))
     (ROOT / "docs" / "demo.svg").write_text(picture())
 
 

@@ -1,16 +1,41 @@
-"""The README says what the committed files say."""
+"""The README and the documentation say what the committed files say."""
 
+import json
 import re
 from pathlib import Path
 
 import readme
 
+from privreg.paper.results import load
+from privreg.paper.tables import as_csv, grids
+from privreg.report.document import Section, markdown_section
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_tables_agree_with_the_files_that_scripts_wrote():
-    text = (ROOT / "README.md").read_text()
-    assert readme.render(text) == text
+    marked = []
+    for page in readme.PAGES:
+        text = (ROOT / page).read_text()
+        assert readme.render(text) == text, page
+        marked += re.findall(r"<!-- ([\w ]+): written by benchmarks/readme\.py", text)
+    assert sorted(marked) == sorted(readme.TABLES)
+
+
+def test_the_papers_results_agree_with_their_trials():
+    """summary.json, the tables and the pages are what the committed trials give."""
+    for folder in (ROOT / "results" / "paper", ROOT / "results" / "paper-as-published"):
+        results = load(folder)
+        assert json.loads((folder / "summary.json").read_text()) == json.loads(json.dumps(results.summary()))
+        for k in results.ks:
+            assert (folder / f"tables_k{k}.csv").read_text() == as_csv(results, k)
+            for grid in grids(results, k):
+                section = markdown_section(Section("", [grid]))
+                assert section.partition("\n\n")[2] in (folder / "report.md").read_text() + "\n"
+    run = load(ROOT / "results" / "paper").runs[0]
+    assert (run["trials"], run["k"], run["jitter"]) == (10, [5, 10], False)
+    assert len(run["methods"]) == 9
+    assert [info["kind"] for info in run["data sets"].values()].count("complete") == 17
 
 
 def test_links_lead_somewhere():
