@@ -145,18 +145,21 @@ def test_kill_and_power_loss_cost_only_the_running_trials(data, finished, tmp_pa
     assert outcomes(tmp_path) == outcomes(finished[0])  # the same numbers as without the interruption
 
 
-def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path):
+@pytest.mark.parametrize("finished_trials", [0, 3])  # with 0, the workers are still starting
+def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path, finished_trials):
     words = [str(w) for w in command(data, tmp_path, "--trials", "2000")]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < 3:
+    while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < finished_trials:
         time.sleep(0.02)
         assert process.poll() is None
+    time.sleep(0.5)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on from here" in said
     assert "Traceback" not in said
-    assert json.loads((tmp_path / "summary.json").read_text())["other"]["5"]
+    assert len(lines(tmp_path)) >= finished_trials
+    assert bool(json.loads((tmp_path / "summary.json").read_text())["other"]["5"]) == bool(lines(tmp_path))
     for _ in range(1000):  # multiprocessing's own helper ends when it notices
         try:
             os.killpg(process.pid, 0)

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import readme
-
 from privreg.paper.results import load
 from privreg.paper.tables import as_csv, grids
 from privreg.report.document import Section, markdown_section

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 from privreg.paper.catalogue import tasks
+from privreg.paper.results import key_of
 from privreg.paper.trials import Trial
 
 _EVERY = 10.0  # seconds between plain lines
@@ -62,8 +63,7 @@ class Watch:
         self._running[trial.key] = trial
 
     def ended(self, row: dict[str, Any]) -> None:
-        trial = next(t for t in self._running.values() if t.row({}).items() <= row.items())
-        del self._running[trial.key]
+        trial = self._running.pop(key_of(row))
         self._done[trial.method] += 1
         self._spent[trial.method] += row["seconds"]
         self._cells[trial.method] += _cells(trial)

@@ -57,7 +57,13 @@ class _Worker:
     def __post_init__(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self.process = _SPAWN.Process(target=_work, args=(theirs, self.threads), daemon=True)
-        self.process.start()
+        ours = signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # inherited: Ctrl-C is for the parent, which ends the others
+        try:
+            self.process.start()
+        finally:
+            signal.signal(signal.SIGINT, ours)
         theirs.close()  # so that the end of the process ends the connection
 
     def give(self, trial: Trial, started: Callable[[Trial], None]) -> None:
@@ -83,7 +89,6 @@ class _Worker:
 
 def _work(connection: Connection, threads: int) -> None:
     """Run trials until the other end of the connection is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     from threadpoolctl import threadpool_limits
 
     from privreg.paper.folder import load
