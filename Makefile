@@ -8,7 +8,7 @@ demo: .venv/.stamp-run
 	$(BIN)/privreg demo
 
 test: lint browser
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 # Chromium, for the tests that look at pages. Where it is not there and cannot be installed, they are skipped.
 browser:
