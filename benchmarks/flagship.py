@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg import NonDP, PrivateLinearRegression
-from privreg.tables import Table, read_table
+from privreg.paper.folder import load
+from privreg.tables import Table
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
 EPSILONS = (math.log(3), 0.3, 0.1)
@@ -101,28 +102,19 @@ def in_zcdp() -> None:
     accountant.adaptive_budget = budget  # type: ignore[assignment]
 
 
-def load(file: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    import pandas as pd
-
-    frame = pd.read_parquet(file)
-    y = frame.pop("target").to_numpy(float)
-    table = read_table(frame)
-    return table.rows(np.arange(table.n_rows)), y
-
-
 def run(task: tuple[Path, str | None, int]) -> tuple[str, dict[str, list[float]]]:
     """Test R² of each trial, by ε, for one data set under one change; of least squares too if nothing is changed."""
     file, change, trials = task
     warnings.simplefilter("ignore")
     if change is not None:
         ablations()[change]()
-    X, y = load(file)
+    data = load(file)
+    X, y = data.X, data.y
     scores: dict[str, list[float]] = {f"{e:.4g}": [] for e in EPSILONS}
     if change is None:
         scores["OLS"] = []
     for trial in range(trials):
-        order = np.random.default_rng(trial).permutation(len(y))
-        test, train = order[: len(y) // 10], order[len(y) // 10 :]
+        train, test = data.split(np.random.default_rng(trial))
         for epsilon in EPSILONS:
             model = PrivateLinearRegression(epsilon, DELTA, n_jobs=1, random_state=1000 + trial)
             scores[f"{epsilon:.4g}"].append(model.fit(X[train], y[train]).score(X[test], y[test]))
