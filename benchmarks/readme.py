@@ -6,6 +6,7 @@
 import io
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
 from privreg.paper.methods import FLAGSHIP
 from privreg.paper.results import COMPARED, load, positive
+from privreg.paper.sections import absent
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,7 +52,8 @@ def paper_table() -> str:
     theirs = positive({int(t): published(5)[int(t)] for t in summary["k"]["5"]})
     exact, *counts = (summary["R² > 0"]["5"][m] for m in COLUMNS)
     cells = [f"**{n}**" for n in (exact, theirs["K-Tukey"], *counts)]
-    return "\n".join([*lines, f"| **R² > 0 on** | {' | '.join(cells)} |"])
+    note = absent(load(ROOT / "results" / "paper"), 5)
+    return "\n".join([*lines, f"| **R² > 0 on** | {' | '.join(cells)} |", "", note])
 
 
 def paper_run() -> str:
@@ -66,69 +69,69 @@ def paper_run() -> str:
     )
 
 
-def signs_table(k: int = 5) -> str:
-    """Every sign that differs from the published one, and what brings the published sign back."""
+RIDGE, PERTURBED, VOTES, OPEN = "ridge", "perturbed features", "votes", "open"
+
+
+def signs(k: int = 5) -> list[tuple[str, str, str, list[str]]]:
+    """(method, cause, what was tried with its median, further cells) of every sign that differs from the paper's."""
     ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
     selection = json.loads((ROOT / "results" / "paper-as-published" / "selection.json").read_text())
-    lines = [
-        "| data set | method | privreg | published | what brings the published sign back |",
-        "|---|---|---|---|---|",
-    ]
+    found = []
     for row in ours.signs(k)["differ"]:
         task, method, paper = row["task"], row["method"], float(row["published"])
-        tries = [("perturbed features", theirs.cell(task, method, k))]
-        if "BAS" in method:
-            reference = f"{method}-reference"
-            tries = [
-                ("the published ridge", ours.cell(task, reference, k)),
-                ("the published ridge and perturbed features", theirs.cell(task, reference, k)),
-            ]
-        medians = [(why, cell.median) for why, cell in tries if cell and cell.median is not None]
-        others = selection.get(f"{task} {method}", {})
-        medians += [(_selection(why), float(value)) for why, value in others.items() if why != "published"]
-        found = next((f"{why}: {pretty(m)}" for why, m in medians if (m > 0) == (paper > 0)), "nothing that was tried")
+        reference = f"{method}-reference" if "BAS" in method else method
+        tries = [(RIDGE, ours.cell(task, reference, k)), (PERTURBED, theirs.cell(task, reference, k))]
+        medians = [(cause, cell.median) for cause, cell in tries if cell and cell.median is not None]
+        others = {way: float(value) for way, value in selection.get(f"{task} {method}", {}).items()}
+        medians += [(VOTES, value) for way, value in others.items() if way.startswith("votes, groups of d")]
+        cause, value = next(((c, m) for c, m in medians if (m > 0) == (paper > 0)), (OPEN, None))
+        text = f"{cause}: {pretty(value)}" if value is not None else OPEN
+        if cause == OPEN and "without noise" in others:
+            text += f" (without noise in the selection {pretty(others['without noise'])})"
         cell = ours.cell(task, method, k)
         spread = [pretty(q) for q in (cell.q25, cell.q75) if q is not None] if cell else []
-        values = [pretty(float(row["ours"])), " … ".join(spread), pretty(paper)]
-        lines.append(f"| {ours.datasets[task].name} | {method} | {' | '.join(values)} | {found} |")
-    return "\n".join(lines)
+        cells = [ours.datasets[task].name, method, pretty(float(row["ours"])), " … ".join(spread), pretty(paper), text]
+        found.append((method, cause, text, cells))
+    return found
+
+
+def signs_table() -> str:
+    """Every sign that differs from the published one, and what brings the published sign back."""
+    head = ["data set", "method", "privreg", "its quartiles", "published", "what brings the published sign back"]
+    lines = [head, ["---"] * len(head), *(cells for *_, cells in signs())]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def signs_count() -> str:
+    causes = Counter(cause for method, cause, *_ in signs() if method in COMPARED)
+    counts = ", ".join(f"{causes[c]} {c}" for c in (RIDGE, PERTURBED, VOTES, OPEN))
+    return f"Of the {causes.total()} among {', '.join(COMPARED)}: {counts}."
 
 
 def lost_signs(k: int = 5) -> str:
     """Signs that agree with our defaults, and no longer when it is done as in the published runs."""
     ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
-    found = []
-    for task, row in ours.medians(k).items():
-        for method in COMPARED:
-            name = f"{method}-reference" if "BAS" in method else method
-            paper, now = published(k)[task][method], theirs.medians(k)[task][name]
-            if (row[method] > 0) == (paper > 0) != (now > 0):
-                found.append(f"{method} on {ours.datasets[task].name} ({pretty(now)}, published {pretty(paper)})")
-    return (
-        f"The other way round, {', '.join(found)} no longer agree once the first two are done as in the published runs."
-    )
-
-
-def _selection(way: str) -> str:
-    return "features chosen without noise" if way == "without noise" else f"features chosen by the published {way}"
+    differ = {(row["task"], row["method"]) for row in ours.signs(k)["differ"]}
+    found = [
+        f"{row['method']} on {ours.datasets[row['task']].name} "
+        f"({pretty(float(row['ours']))}, published {pretty(float(row['published']))})"
+        for row in theirs.signs(k, reference=True)["differ"]
+        if (row["task"], row["method"]) not in differ
+    ]
+    return f"The other way round, these agree with our defaults and not with the first two: {', '.join(found)}."
 
 
 def agreement_table() -> str:
     """Signs that agree, with our defaults and with what the published runs did."""
     ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
-    head = "| k | " + " | ".join(COMPARED) + " | together |"
-    lines = [f"| | {head.removeprefix('| ')}", "|---" * (len(COMPARED) + 3) + "|"]
+    lines = [["", "k", *COMPARED, "together"], ["---"] * (len(COMPARED) + 3)]
     for title, results in (("our defaults", ours), ("published ridge, perturbed features", theirs)):
         for k in results.ks:
-            agree, of = [], []
-            for method in COMPARED:
-                name = f"{method}-reference" if "BAS" in method and results is theirs else method
-                pairs = [(row[name], published(k)[task][method]) for task, row in results.medians(k).items()]
-                agree.append(sum((x > 0) == (y > 0) for x, y in pairs))
-                of.append(len(pairs))
+            signs = results.signs(k, reference=results is theirs)
+            agree, of = ([signs[name][m] for m in COMPARED] for name in ("agree", "of"))
             cells = [f"{a} of {b}" for a, b in zip([*agree, sum(agree)], [*of, sum(of)], strict=True)]
-            lines.append(f"| {title} | {k} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            lines.append([title, str(k), *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def flagship_table() -> str:
@@ -175,6 +178,7 @@ TABLES = {
     "paper": paper_table,
     "paper run": paper_run,
     "signs": signs_table,
+    "signs count": signs_count,
     "agreement": agreement_table,
     "lost signs": lost_signs,
     "flagship": flagship_table,

@@ -371,6 +371,22 @@ def test_openml_is_silent_has_no_key_and_is_left_as_it_was(server, tmp_path, mon
     assert not (tmp_path / "theirs").exists()
 
 
+def test_a_server_that_accepts_and_says_nothing_is_no_connection(tmp_path, monkeypatch):
+    monkeypatch.setattr(openml_data, "PATIENCE", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}{API}"
+        problems = openml_data.fetch([MIXED, NUMERIC], tmp_path, server=url)
+    (message,) = set(problems.values())
+    assert message.startswith(f"OpenML cannot be reached at {url}: ")
+    assert "timed out" in message.lower()
+
+
+def test_a_damaged_file_is_fetched_again(server, tmp_path):
+    (tmp_path / "12_numeric.parquet").write_bytes(b"PAR1")
+    assert fetch(server, tmp_path, NUMERIC) == {}
+    assert read(tmp_path, NUMERIC)["target"].to_pylist() == [1, 2, 300]
+
+
 def test_the_command_fetches_runs_and_says_what_differs(server, nobody, tmp_path, rng):
     """As a user runs it; afterwards the cache serves, without the server."""
     lines = [f"{a},{b},{'u' if a > b else 'v'},{a + b}" for a, b in rng.integers(0, 9, size=(400, 2))]

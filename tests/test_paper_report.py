@@ -314,9 +314,12 @@ def test_both_ridges(results):
     names = ["BAS", "BAS-reference", "BAS, paper", "K-BAS", "K-BAS-reference", "K-BAS, paper"]
     assert grid.head == ["data set", *names]
     assert [e.text for e in grid.rows[1][1:]] == ["−4.5e4", "−5.0e4", "−3.4", "0.10", "−3.0", "−4.3"]
-    assert grid.note == (
+    counts, gone = grid.note.split(" Not here: ")
+    assert counts == (
         "R² > 0, of 3 complete data sets: BAS 1, BAS-reference 1, published 1; K-BAS 1, K-BAS-reference 1, published 1."
     )
+    assert gone.startswith("pol, elevators, isolet, Ailerons, houses,")
+    assert gone.endswith("SGEMM_GPU_kernel_performance (missing); year, Bike_Sharing_Demand (partial).")
     assert "--methods all" in sections.ridges(made_up(methods=["NonDP", "BAS"]))[1]
 
 

@@ -1,32 +1,44 @@
 """`privreg paper run`: real files, real processes, interrupted in every way."""
 
 import csv
+import io
 import json
+import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from functools import partial
+from itertools import product
 from math import inf, log
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
+from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 from privreg.cli import app
 from privreg.errors import DataError
-from privreg.paper import journal
+from privreg.paper import journal, workers
 from privreg.paper.catalogue import published, tasks
+from privreg.paper.command import _overview
 from privreg.paper.folder import find, kind, load, name_of
 from privreg.paper.methods import ALL_METHODS, METHODS, make_method, selects
-from privreg.paper.results import JOURNAL, Results, _quartiles, ranks
+from privreg.paper.results import JOURNAL, Results, _quartiles, epsilon_name, ranks
 from privreg.paper.results import load as load_results
+from privreg.paper.runner import Settings, _trials
 from privreg.paper.trials import Trial, run_trial
 from privreg.paper.watch import Watch
+from privreg.paper.workers import run_all
 
 PRIVREG = Path(sys.executable).parent / "privreg"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "paper"
@@ -148,7 +160,8 @@ def test_kill_and_power_loss_cost_only_the_running_trials(data, finished, tmp_pa
 @pytest.mark.parametrize("finished_trials", [0, 3])  # with 0, the workers are still starting
 def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path, finished_trials):
     words = [str(w) for w in command(data, tmp_path, "--trials", "2000")]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
     while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < finished_trials:
         time.sleep(0.02)
         assert process.poll() is None
@@ -216,6 +229,8 @@ def test_a_method_that_raises_is_recorded_and_the_others_go_on(data, tmp_path):
         (["--jobs", "-1"], "--jobs must be at least 1"),
         (["--tasks", "12"], "--tasks: 12 is not one of the paper's tasks"),
         (["--tasks", "a"], "--tasks: 'a' is not a task number"),
+        (["--tasks", "²"], "--tasks: '²' is not a task number"),
+        (["--methods", ","], "--methods names no method"),
     ],
 )
 def test_wrong_options_are_one_clear_line(data, tmp_path, options, message):
@@ -227,13 +242,14 @@ def test_wrong_options_are_one_clear_line(data, tmp_path, options, message):
 
 
 def test_trials_that_cannot_be_compared_are_refused(data, finished, tmp_path):
-    for option, message in ((["--seed", "3"], "seed = 0, not 3"), (["--jitter"], "jitter = False, not True")):
-        result = here(*command(data, finished[0], *option))
+    refused = {"--seed=3": "seed = 0, not 3", "--jitter": "jitter = False, not True", "--delta=1e-6": "delta = 1e-05"}
+    for option, message in refused.items():
+        result = here(*command(data, finished[0], option))
         assert result.exit_code == 2
         assert message in result.stderr
     other = tmp_path / "other data"
     other.mkdir()
-    write_table(other / "7_made_up.parquet", 999, np.random.default_rng(1))
+    write_table(other / "7_made_up.parquet", 2500, np.random.default_rng(1))  # same size, other values
     result = here(*command(other, finished[0]))
     assert result.exit_code == 2
     assert "data set 7 is not the one of the earlier trials" in result.stderr
@@ -265,6 +281,21 @@ def test_journal_keeps_rows_and_names_a_damaged_line(tmp_path):
         journal.read(file)
 
 
+def test_a_row_is_on_the_disk_before_the_next(tmp_path, monkeypatch):
+    safe = []
+    monkeypatch.setattr(os, "fsync", lambda number: safe.append((tmp_path / "j").read_text()))
+    with journal.writing(tmp_path / "j") as log:
+        log.append({"a": 1})
+        assert safe == ['{"a":1}\n']
+
+
+@pytest.mark.parametrize("row", [{"end": {}}, {"task": 1}, {"run": {}}, {"run": 3}])
+def test_a_journal_that_no_run_wrote_is_an_error_of_its_own(tmp_path, row):
+    (tmp_path / JOURNAL).write_text(json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=JOURNAL):
+        load_results(tmp_path)
+
+
 def test_files_are_found_by_name_and_a_complete_one_is_preferred(tmp_path, rng):
     for name in ("361075_isolet_PARTIAL", "361075_isolet", "361092_yprop_4_1_NUMONLY", "12_a_b", "x_1", "13"):
         write_table(tmp_path / f"{name}.parquet", 3, rng)
@@ -284,6 +315,7 @@ def test_files_are_found_by_name_and_a_complete_one_is_preferred(tmp_path, rng):
 def test_kind_compares_with_the_published_numbers():
     assert kind(361072, Path("361072_cpu_act.parquet"), 8192, 22) == "complete"
     assert kind(361072, Path("361072_cpu_act.parquet"), 8191, 22) == "partial"
+    assert kind(361072, Path("361072_cpu_act.parquet"), 8192, 21) == "partial"
     assert kind(361072, Path("361072_cpu_act_PARTIAL.parquet"), 8192, 22) == "partial"
     assert kind(5, Path("5_x.parquet"), 8192, 22) == "other"
 
@@ -307,6 +339,56 @@ def test_files_that_cannot_be_used_are_named(tmp_path):
     pq.write_table(pa.table({"x": [1.0]}), tmp_path / "2_b.parquet")
     with pytest.raises(DataError, match=r"2_b\.parquet has no column called 'target'"):
         load(tmp_path / "2_b.parquet")
+    pq.write_table(pa.table({"x": [1.0], "target": ["a"]}), tmp_path / "3_c.parquet")
+    with pytest.raises(DataError, match=r"3_c\.parquet cannot be used: the target is text"):
+        load(tmp_path / "3_c.parquet")
+
+
+def test_a_file_that_cannot_be_used_does_not_stop_the_others(data, tmp_path):
+    (tmp_path / "361072_cpu_act.parquet").write_text("nothing")
+    (tmp_path / "7_made_up.parquet").write_bytes((data / "7_made_up.parquet").read_bytes())
+    result = here(*command(tmp_path, tmp_path / "out", "--methods", "NonDP"))
+    assert result.exit_code == 0
+    assert "361072_cpu_act.parquet cannot be read" in result.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert set(summary["other"]["5"]) == {"7"}
+    assert summary["missing"]["361072"]["why"].startswith("361072_cpu_act.parquet cannot be read")
+    result = here(*command(tmp_path, tmp_path / "none", "--tasks", "361072"))
+    assert result.exit_code == 2
+    assert "no data set can be run: 361072_cpu_act.parquet cannot be read" in result.stderr
+    result = here(*command(tmp_path, tmp_path / "none", "--tasks", "361091"))
+    assert result.exit_code == 2
+    assert "no data set can be run" in result.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(data, tmp_path):
+    (tmp_path / "file").write_text("")
+    for out in ("file", "file/folder"):
+        result = here(*command(data, tmp_path / out))
+        assert result.exit_code == 2
+        assert result.stderr.startswith("privreg paper run: ")
+        assert str(tmp_path / "file") in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_ends_the_run_in_one_line_and_it_can_be_resumed(data, tmp_path):
+    """A limit on the size of files stands for the disk."""
+    words = [str(w) for w in command(data, tmp_path, "--tasks", "7")]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1800, 1800))
+    result = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limit)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("privreg paper run: ")
+    assert "Traceback" not in result.stderr
+    assert 0 < len(journal.read(tmp_path / JOURNAL)) < 11
+    assert here(*words).exit_code == 0
+    assert len(outcomes(tmp_path)) == 9
+
+
+def test_two_files_for_one_task_are_named(tmp_path, rng):
+    for name in ("7_a", "7_b"):
+        write_table(tmp_path / f"{name}.parquet", 3, rng)
+    with pytest.raises(DataError, match=r"7_a\.parquet and 7_b\.parquet are for the same task"):
+        find(tmp_path)
 
 
 def trial_of(file, **changes):
@@ -326,6 +408,104 @@ def test_a_trial_is_a_fit_on_nine_tenths_scored_on_the_rest(data):
     assert run_trial(trial_of(file, trial=4), load, 1)["r2"] == pytest.approx(expected, rel=1e-9)
 
 
+class Recorder:
+    """Stands in for a method, to see what it is given."""
+
+    seen: ClassVar[list[tuple]] = []
+
+    def fit(self, X, y):
+        self.train = X, y
+        return self
+
+    def predict(self, X):
+        Recorder.seen.append((*self.train, X))
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("jitter", [False, True])
+def test_all_methods_get_the_same_records_and_what_was_asked_for(data, monkeypatch, jitter):
+    asked = []
+
+    def make(name, **options):
+        asked.append((name, options))
+        return Recorder()
+
+    monkeypatch.setattr("privreg.paper.trials.make_method", make)
+    Recorder.seen.clear()
+    file = data / "7_made_up.parquet"
+    for method, k, epsilon in product(ALL_METHODS, (5, 10), (1.0, 2.0)):
+        trial = trial_of(file, method=method, k=k, epsilon=epsilon, delta=1e-7, jitter=jitter)
+        assert "r2" in run_trial(trial, load, 3)
+        name, options = asked[-1]
+        assert (name, options["k"], options["epsilon"], options["delta"]) == (method, k, epsilon, 1e-7)
+        assert options["n_jobs"] == 3
+    assert len({options["random_state"] for _, options in asked}) == len(asked)
+    for given in zip(*Recorder.seen, strict=True):
+        for other in given:
+            np.testing.assert_array_equal(other, given[0])
+    X, y, test = Recorder.seen[0]
+    table = load(file)
+    order = np.random.default_rng([0, 7, 0]).permutation(2500)
+    for given, index in ((X, order[250:]), (test, order[:250])):
+        moved = np.abs(given - table.X[index]).max()
+        assert moved == 0 if not jitter else 9e-7 < moved < 1.001e-6
+    np.testing.assert_array_equal(y, table.y[order[250:]])
+
+
+def test_data_sets_with_fewer_than_k_columns_are_left_out():
+    options = {"trials": 1, "epsilons": (1.0,), "delta": 1e-5, "methods": ("NonDP", "K-BAS"), "tasks": (), "seed": 0}
+    settings = Settings(ks=(6, 7, 8), jitter=False, jobs=1, retry=False, **options)
+    planned = _trials(settings, {1: Path("1_a.parquet")}, {1: 7})
+    assert [(t.method, t.k) for t in planned] == [("NonDP", None), ("K-BAS", 6), ("K-BAS", 7)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_as_many_trials_at_a_time_as_jobs(data, jobs):
+    events = []
+    todo = [trial_of(data / "7_made_up.parquet", trial=t) for t in range(4)]
+    for row in run_all(todo, jobs, lambda trial: events.append(1)):
+        assert "r2" in row
+        assert sum(events) <= jobs
+        assert sum(events) == jobs or len(events) > 4  # none is idle before the end
+        events.append(-1)
+    assert sum(events) == 0
+
+
+@pytest.mark.parametrize(("cores", "jobs", "threads"), [(2, 1, 2), (2, 2, 1), (8, 3, 2), (2, 6, 1)])
+def test_processes_together_use_each_core_once(monkeypatch, cores, jobs, threads):
+    """The numbers of threads that the workers are started with, and that a worker allows BLAS and the methods."""
+    started = []
+
+    class Stop(Exception):
+        pass
+
+    class Worker:
+        def __init__(self, threads):
+            started.append(threads)
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "cores", lambda: cores)
+        patch.setattr(workers, "_Worker", Worker)
+        with pytest.raises(Stop):
+            next(workers.run_all([trial_of(Path("x"))], jobs, lambda _: None))
+    assert started == [threads]
+
+    def seen(trial, load, allowed):
+        return allowed, {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    monkeypatch.setattr("privreg.paper.trials.run_trial", seen)
+    ours, theirs = multiprocessing.Pipe()
+    worker = threading.Thread(target=workers._work, args=(theirs, threads))
+    worker.start()
+    ours.send("a trial")
+    allowed, pools = ours.recv()
+    assert allowed == threads
+    assert max(pools) <= threads
+    ours.close()
+    worker.join()
+
+
 def test_every_trial_has_its_own_noise_and_the_same_split(data):
     file = data / "7_made_up.parquet"
     private = {"method": "PrivateLinearRegression", "epsilon": 1.0}
@@ -339,15 +519,20 @@ def test_every_trial_has_its_own_noise_and_the_same_split(data):
     assert 0 < abs(exact[0] - exact[1]) < 1e-5
 
 
-def test_no_model_and_an_infinite_prediction_score_minus_infinity(data, tmp_path, rng):
+def test_no_model_and_an_infinite_prediction_score_minus_infinity(tmp_path, rng, monkeypatch):
     small = tmp_path / "7_small.parquet"
     write_table(small, 60, rng)
     row = run_trial(trial_of(small, method="Tukey-strict", epsilon=1.0), load, 1)
     assert row["r2"] == "-inf"
-    huge = tmp_path / "7_huge.parquet"
-    y = np.r_[np.ones(90), -np.ones(10)]
-    pq.write_table(pa.table({"x": np.linspace(-1, 1, 100) * 1e308, "target": y * 1e308}), huge)
-    assert run_trial(trial_of(huge), load, 1)["r2"] == "-inf"
+    write_table(small, 19, rng)
+    assert run_trial(trial_of(small), load, 1)["error"].startswith("DataError: fewer than 20 records")
+    write_table(small, 60, rng)
+    monkeypatch.setattr("privreg.paper.trials.make_method", lambda *_, **__: Recorder())
+    for value in (np.inf, np.nan, 1e200):
+        monkeypatch.setattr(Recorder, "predict", lambda self, X, value=value: np.full(len(X), value))
+        assert run_trial(trial_of(small), load, 1)["r2"] == "-inf"
+    pq.write_table(pa.table({"x": np.arange(40.0), "target": np.arange(40.0) * 1e200}), small)
+    assert run_trial(trial_of(small), load, 1)["error"] == "DataError: R² is not defined"
 
 
 def test_a_file_that_vanishes_is_an_error_of_the_trial(tmp_path):
@@ -397,6 +582,48 @@ def test_the_time_left_follows_method_and_size(capsys):
         watch.ended(trial.row({"r2": 0.1, "seconds": seconds}))
     assert watch.time_left() == pytest.approx((0.2 + 0.6) * 3_865_600 / 200_000 / 2)
     assert "4 trials to run" in capsys.readouterr().err
+
+
+def shown(renderable):
+    console = Console(width=200, file=io.StringIO())
+    console.print(renderable)
+    return [line.replace("│", "|").split("|") for line in console.file.getvalue().splitlines()]
+
+
+def cells(lines, name):
+    return next([cell.strip() for cell in line[1:-1]] for line in lines if len(line) > 1 and line[1].strip() == name)
+
+
+def test_the_live_table_counts():
+    watch = Watch(jobs=2)
+    todo = [trial_of(Path("x"), method=m, trial=t) for t in range(2) for m in ("NonDP", "BAS")]
+    watch.plan(todo, 5)
+    for trial in todo[:3]:
+        watch.started(trial)
+    watch.ended(todo[0].row({"r2": 0.1, "seconds": 0.25}))
+    watch.ended(todo[1].row({"error": "ValueError: no", "seconds": 0.5}))
+    lines = shown(watch._table())
+    assert cells(lines, "NonDP") == ["NonDP", "1 of 2", "7 (trial 2)", "", "0.25"]
+    assert cells(lines, "BAS") == ["BAS", "1 of 2", "", "1", "0.50"]
+    assert "7 of 9 trials done, 1 running" in lines[0][0]
+
+
+def test_the_overview_has_counts_and_shares(finished):
+    results = load_results(finished[0])
+    seconds = results.seconds()
+    lines = shown(_overview(results))
+    share = f"{100 * seconds['K-Tukey'] / sum(seconds.values()):.0f} %"
+    assert cells(lines, "K-Tukey") == ["K-Tukey", "–", f"{seconds['K-Tukey']:.1f}", share]
+
+
+def test_the_papers_budget_comes_first():
+    def results(*epsilons):
+        run = {"data sets": {}, "missing": {}, "k": [5], "epsilon": list(epsilons), "methods": [], "delta": 1e-5}
+        return Results([{"run": run}])
+
+    assert results(0.3, log(3), 3.0).epsilon == log(3)
+    assert results(0.3, 1.0986).epsilon == 0.3
+    assert (epsilon_name(log(3)), epsilon_name(1.0986)) == ("ln 3", "1.0986")
 
 
 def test_further_names_are_settings_of_the_seven():

@@ -17,6 +17,8 @@ def test_tables_agree_with_the_files_that_scripts_wrote():
     for page in readme.PAGES:
         text = (ROOT / page).read_text()
         assert readme.render(text) == text, page
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            assert len({line.count("|") for line in table.splitlines()}) == 1, table
         marked += re.findall(r"<!-- ([\w ]+): written by benchmarks/readme\.py", text)
     assert sorted(marked) == sorted(readme.TABLES)
 

@@ -23,8 +23,13 @@ def one_line(command: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, PrivregError) as error:
-        typer.echo(f"privreg {command}: {error}", err=True)
-        raise typer.Exit(2) from None
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    else:
+        return
+    typer.echo(f"privreg {command}: {message}", err=True)
+    raise typer.Exit(2)
 
 
 def _version(asked: bool) -> None:

@@ -43,7 +43,7 @@ class Options:
 
     def settings(self) -> Settings:
         """As meant."""
-        methods = ALL_METHODS if self.methods == "all" else tuple(_listed(self.methods)) or DEFAULT
+        methods = DEFAULT if self.methods == "" else ALL_METHODS if self.methods == "all" else _listed(self.methods)
         return Settings(
             ks=tuple(dict.fromkeys(self.k)),
             trials=self.trials,
@@ -71,13 +71,16 @@ def run(options: Options, as_json: bool) -> None:
     """Run, and print what came out."""
     settings = options.settings()
     settings.check()
-    with Watch(settings.jobs) as watch:
-        try:
+    watch = Watch(settings.jobs)
+    if settings.jobs > cores():
+        watch.say(f"--jobs {settings.jobs} is more than the {cores()} cores: they will be slower together")
+    try:
+        with watch:
             folder, missing = _source(settings, options, watch)
             results = run_settings(settings, folder, options.out, options.command(), missing, watch)
-        except KeyboardInterrupt:
-            watch.say("stopped. Finished trials are kept: the same command goes on from here.")
-            raise typer.Exit(130) from None
+    except KeyboardInterrupt:
+        watch.say("stopped. Finished trials are kept: the same command goes on from here.")
+        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json.dumps(results.summary(), ensure_ascii=False))
         return
@@ -151,6 +154,6 @@ def _epsilon(text: str) -> float:
 
 
 def _task(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise ValueError(f"--tasks: {text!r} is not a task number")
     return int(text)

@@ -1,5 +1,6 @@
 """Data sets as Parquet files `<task>_<name>.parquet`, prepared as in the paper."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from privreg.errors import DataError
+from privreg.errors import DataError, SchemaError
 from privreg.kernels.ranks import Float64
 from privreg.paper.catalogue import tasks
 from privreg.tables import Records, read_table, read_target
@@ -30,6 +31,11 @@ class DataSet:
         """Columns as the paper counts them, the intercept included."""
         return self.X.shape[1] + 1
 
+    def digest(self) -> str:
+        """The same for the same data only."""
+        parts = (np.ascontiguousarray(self.X).data, self.y.data, "\n".join(self.names).encode())
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+
     def split(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Random 90 % and 10 % of the records."""
         order = rng.permutation(self.y.size)
@@ -43,8 +49,13 @@ def find(folder: Path) -> dict[int, Path]:
         raise DataError(f"{folder} is not a folder")
     found: dict[int, Path] = {}
     matches = [m for m in (_FILE.fullmatch(file.name) for file in sorted(folder.iterdir())) if m]
-    for match in sorted(matches, key=lambda m: m["mark"] is not None, reverse=True):  # the last one stays
-        found[int(match["task"])] = folder / match.string
+    for marked in (False, True):
+        new: dict[int, Path] = {}
+        for match in (m for m in matches if (m["mark"] is not None) == marked):
+            other = new.setdefault(int(match["task"]), folder / match.string)
+            if other.name != match.string:
+                raise DataError(f"{other.name} and {match.string} are for the same task: remove one")
+        found = new | found
     if not found:
         raise DataError(f"{folder} holds no <task>_<name>.parquet file")
     return dict(sorted(found.items()))
@@ -68,8 +79,11 @@ def load(file: Path) -> DataSet:
         raise DataError(f"{file.name} cannot be read: {str(error).splitlines()[0]}") from None
     if TARGET not in frame.column_names:
         raise DataError(f"{file.name} has no column called {TARGET!r}, which must hold the label")
-    table = read_table(frame.drop_columns([TARGET]))
-    records = Records(table, read_target(frame[TARGET]))
+    try:
+        table = read_table(frame.drop_columns([TARGET]))
+        records = Records(table, read_target(frame[TARGET]))
+    except SchemaError as error:
+        raise DataError(f"{file.name} cannot be used: {error}") from None
     return DataSet(records.rows(np.arange(records.n_records)), records.target, table.names)
 
 

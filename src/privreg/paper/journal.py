@@ -57,6 +57,6 @@ def _parse(text: bytes, name: str) -> tuple[list[Row], int]:
         except ValueError:
             row = None
         if not isinstance(row, dict):
-            raise DataError(f"line {number} of {name} is damaged; delete that line, and its trial will be run again")
+            raise DataError(f"line {number} of {name} is damaged; without it, its trial will be run again")
         rows.append(row)
     return rows, len(text) - len(rest)

@@ -23,6 +23,7 @@ from privreg.paper.catalogue import Task
 from privreg.paper.folder import TARGET
 
 WAITS = (1.0, 2.0, 4.0)  # seconds before the second attempt, the third, …
+PATIENCE = 30.0  # seconds without a byte from the server
 
 
 def fetch(
@@ -36,11 +37,12 @@ def fetch(
 
     Tasks that are there already need no network, and not even the `openml` package.
     """
-    missing = [task for task in wanted if not _path(folder, task).exists()]
+    missing = [task for task in wanted if not _there(_path(folder, task))]
     if not missing:
         return {}
     openml = _package()
     from requests import ConnectionError as NoConnection  # openml brings it
+    from requests import Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
     server = server or str(openml.config.server)
@@ -49,7 +51,7 @@ def fetch(
         progress(f"fetching {task.id} {task.name}")
         try:
             _fetch_one(openml, task, folder, server)
-        except NoConnection as error:  # the other tasks would only wait for the same
+        except (NoConnection, Timeout) as error:  # the other tasks would only wait for the same
             url = str(error.request.url) if error.request else server
             where = server if url.startswith(server) else url
             reason = _one_line(getattr(error.args[0], "reason", error))  # without urllib3's account of its retries
@@ -60,6 +62,15 @@ def fetch(
             what = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
             problems[task.id] = f"task {task.id} {task.name}: {_one_line(what)}"
     return problems
+
+
+def _there(file: Path) -> bool:
+    """Whether a file is there and can be read; one that a power cut has damaged is fetched again."""
+    try:
+        pq.read_metadata(file)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
 
 
 def _path(folder: Path, task: Task) -> Path:
@@ -135,10 +146,19 @@ def _settings(config: Any, server: str, cache: Path) -> Iterator[None]:
         "connection_n_retries": 1,
         "show_progress": False,
     }
+    from requests.adapters import HTTPAdapter
+
     theirs = {name: getattr(config, name) for name in ours}
     disabled = logging.root.manager.disable
     handler = logging.NullHandler()
+    send = HTTPAdapter.send
+
+    def impatient(self: Any, request: Any, *args: Any, **options: Any) -> Any:
+        """openml would wait for ever for a server that accepts a connection and says nothing."""
+        return send(self, request, *args, **options | {"timeout": PATIENCE})
+
     try:
+        HTTPAdapter.send = impatient  # type: ignore[method-assign]
         vars(config).update(ours)
         logging.root.addHandler(handler)
         logging.disable()
@@ -147,6 +167,7 @@ def _settings(config: Any, server: str, cache: Path) -> Iterator[None]:
     finally:
         logging.disable(disabled)
         logging.root.removeHandler(handler)
+        HTTPAdapter.send = send  # type: ignore[method-assign]
         vars(config).update(theirs)
 
 

@@ -61,7 +61,12 @@ class Results:
     """All trials of a run, by data set, method, k and ε."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        rows = list(rows)
+        try:
+            self._read(list(rows))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise DataError(f"{JOURNAL} is not as a run writes it: {type(error).__name__} {error}") from None
+
+    def _read(self, rows: list[dict[str, Any]]) -> None:
         self.runs: list[dict[str, Any]] = []
         for row in rows:
             if "run" in row:
@@ -69,7 +74,7 @@ class Results:
             elif "end" in row:
                 self.runs[-1] |= row["end"]
         if not self.runs:
-            raise DataError("no run has begun here")
+            raise DataError(f"{JOURNAL} has no run")
         self.datasets: dict[int, Info] = {}
         self.missing: dict[int, str] = dict.fromkeys(tasks(), "not asked for")
         for run in self.runs:
@@ -90,8 +95,8 @@ class Results:
 
     @property
     def epsilon(self) -> float:
-        """The budget of the tables: the first one asked for. The others belong to the sweep."""
-        return self.epsilons[0]
+        """The budget of the tables: the paper's if it was run, else the first. The others belong to the sweep."""
+        return next((e for e in self.epsilons if epsilon_name(e) == "ln 3"), self.epsilons[0])
 
     @property
     def delta(self) -> float:
@@ -151,7 +156,7 @@ class Results:
             "seed": first["seed"],
             "jitter": first["jitter"],
             **self._tables(self.epsilon),
-            "sweep": {f"{e:g}": self._tables(e) for e in self.epsilons[1:]},
+            "sweep": {f"{e:g}": self._tables(e) for e in self.epsilons if e != self.epsilon},
             "data sets": {str(i.task): {"name": i.name, "n": i.n, "d": i.d} for i in self.datasets.values()},
             "missing": {str(t): {"name": tasks()[t].name, "why": why} for t, why in self.missing.items()},
             "fewer than k columns": {str(k): [i.task for i in self.too_narrow(k)] for k in self.ks},
@@ -161,15 +166,18 @@ class Results:
             "runs": self.runs,
         }
 
-    def signs(self, k: int) -> dict[str, Any]:
-        """How many medians have the sign (R² > 0 or not) of the published ones, and which have not."""
-        medians = self.medians(k)
-        pairs = [
-            (task, m, row[m], theirs)
-            for task, row in medians.items()
-            for m in METHODS
-            if m in row and (theirs := self.published(task, m, k)) is not None
-        ]
+    def signs(self, k: int, reference: bool = False) -> dict[str, Any]:
+        """How many medians have the sign (R² > 0 or not) of the published ones, and which have not.
+
+        With `reference`, the BAS methods have the published ridge.
+        """
+        pairs = []
+        for task, row in self.medians(k).items():
+            for m in METHODS:
+                name = f"{m}-reference" if reference and "BAS" in m else m
+                theirs = self.published(task, m, k)
+                if name in row and theirs is not None:
+                    pairs.append((task, m, row[name], theirs))
         return {
             "agree": {m: sum((x > 0) == (y > 0) for _, n, x, y in pairs if n == m) for m in METHODS},
             "of": {m: sum(n == m for _, n, _, _ in pairs) for m in METHODS},
@@ -242,7 +250,7 @@ def positive(rows: dict[int, dict[str, float]]) -> dict[str, int]:
 
 def epsilon_name(epsilon: float) -> str:
     """ε as people write it."""
-    return "ln 3" if isclose(epsilon, log(3), rel_tol=1e-3) else f"{epsilon:g}"
+    return "ln 3" if isclose(epsilon, log(3), rel_tol=1e-9) else f"{epsilon:g}"
 
 
 def as_json(value: float | None) -> float | str | None:

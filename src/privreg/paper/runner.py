@@ -5,6 +5,7 @@ import platform
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import requires, version
@@ -47,6 +48,8 @@ class Settings:
             raise ValueError("--delta must lie between 0 and 1")
         if self.seed < 0:
             raise ValueError("--seed must not be negative")
+        if not self.methods:
+            raise ValueError("--methods names no method")
         for method in self.methods:
             if method not in ALL_METHODS:
                 raise ValueError(f"--methods: {method!r} is none of {', '.join(ALL_METHODS)}")
@@ -69,13 +72,10 @@ def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict
     """Run what is not yet in `out`. `missing` says why the tasks that could not be fetched are not in the folder."""
     settings.check()
     files = _choose(settings, find(folder))
-    header = _header(settings, command) | {"data sets": {}, "missing": _missing(settings, files, missing)}
-    for task, file in files.items():
-        watch.reading(file.name)
-        header["data sets"][str(task)] = _describe(task, file, load(file), watch)
     out.mkdir(parents=True, exist_ok=True)
     with journal.writing(out / JOURNAL) as log:
-        _check_same(log.rows, header)
+        header, files = _prepare(settings, command, files, missing, watch)
+        _check_same(log.rows, header, watch)
         log.append({"run": header})
         before = Results(log.rows)
         done = {key for key, row in before.trials.items() if not (settings.retry and "error" in row)}
@@ -89,10 +89,32 @@ def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict
                 log.append(row)
                 watch.ended(row)
             log.append({"end": {"trials run": len(rest), "wall seconds": round(time.monotonic() - begun, 1)}})
-        finally:
-            results = Results(log.rows)
-            write_summary(results, out)
+        except BaseException:
+            with suppress(OSError):  # a full disk is what ended the run
+                write_summary(Results(log.rows), out)
+            raise
+        results = Results(log.rows)
+        write_summary(results, out)
     return results
+
+
+def _prepare(
+    settings: Settings, command: str, files: dict[int, Path], missing: dict[int, str], watch: Watcher
+) -> tuple[dict[str, Any], dict[int, Path]]:
+    """The header of the run, and the files that can be used: one that cannot does not stop the others."""
+    sets: dict[str, Any] = {}
+    reasons = dict(missing)
+    for task, file in files.items():
+        watch.reading(file.name)
+        try:
+            sets[str(task)] = _describe(task, file, load(file), watch)
+        except DataError as error:
+            reasons[task] = str(error)
+            watch.say(str(error))
+    usable = {task: file for task, file in files.items() if str(task) in sets}
+    if not usable:
+        raise DataError(f"no data set can be run: {next(iter(reasons.values()), 'there is no file for these --tasks')}")
+    return _header(settings, command) | {"data sets": sets, "missing": _missing(settings, usable, reasons)}, usable
 
 
 def _choose(settings: Settings, found: dict[int, Path]) -> dict[int, Path]:
@@ -106,7 +128,7 @@ def _choose(settings: Settings, found: dict[int, Path]) -> dict[int, Path]:
 
 def _missing(settings: Settings, files: dict[int, Path], reasons: dict[int, str]) -> dict[str, str]:
     asked = settings.tasks or tuple(tasks())
-    return {str(t): reasons.get(t, "no file in the folder") for t in asked if t not in files}
+    return {str(t): reasons.get(t, "no file in the folder") for t in asked if t in tasks() and t not in files}
 
 
 def _describe(task: int, file: Path, data: DataSet, watch: Watcher) -> dict[str, Any]:
@@ -116,7 +138,7 @@ def _describe(task: int, file: Path, data: DataSet, watch: Watcher) -> dict[str,
     paper = tasks().get(task)
     if paper and (n, d) != (paper.n, paper.d):
         watch.say(f"{file.name} differs: n = {n}, d = {d}; published n = {paper.n}, d = {paper.d}")
-    return {"name": name_of(file), "n": n, "d": d, "kind": what}
+    return {"name": name_of(file), "n": n, "d": d, "kind": what, "digest": data.digest()}
 
 
 def _trials(settings: Settings, files: dict[int, Path], wide: dict[int, int]) -> Iterator[Trial]:
@@ -157,9 +179,12 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in ("privreg", *required)}
 
 
-def _check_same(rows: list[dict[str, Any]], header: dict[str, Any]) -> None:
-    """Trials that are not comparable do not belong into one journal."""
+def _check_same(rows: list[dict[str, Any]], header: dict[str, Any], watch: Watcher) -> None:
+    """Trials that are not comparable do not belong into one journal. Another version may be, and is said aloud."""
     for earlier in (row["run"] for row in rows if "run" in row):
+        before, now = (run["versions"]["privreg"] for run in (earlier, header))
+        if before != now:
+            watch.say(f"the folder has trials of privreg {before}; this is {now}")
         for name in ("seed", "jitter", "delta"):
             if earlier[name] != header[name]:
                 there, here = earlier[name], header[name]

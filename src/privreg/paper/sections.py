@@ -1,13 +1,14 @@
 """What the report says besides its big tables: the finding, the signs, the ridges, the seconds, and how it was run."""
 
-from math import isclose, log
+from itertools import product
+from math import isclose
 from statistics import median
 from typing import Any
 
-from privreg.paper.catalogue import published
+from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
 from privreg.paper.digits import pretty
-from privreg.paper.folder import PARTIAL
+from privreg.paper.folder import COMPLETE, PARTIAL
 from privreg.paper.methods import FLAGSHIP, REFERENCE
 from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
 from privreg.report.document import Block, Code, Entry, Grid, count, words
@@ -56,18 +57,17 @@ def _also(counts: dict[str, int], method: str) -> str:
 
 
 def _unfinished(results: Results) -> int:
-    """Trials that the last run asked for and that are not there."""
-    run = results.runs[-1]
-    wanted = {
-        (task, method, *shared(method, k, epsilon)): results.cell(task, method, k, epsilon)
-        for task, info in results.datasets.items()
-        if str(task) in run["data sets"]
-        for k in run["k"]
-        if info.d >= k
-        for epsilon in run["epsilon"]
-        for method in run["methods"]
-    }
-    return sum(max(run["trials"] - (cell.trials if cell else 0), 0) for cell in wanted.values())
+    """Trials that were asked for and are not there."""
+    lacking: dict[tuple[Any, ...], int] = {}
+    for run in results.runs:
+        for task in map(int, run["data sets"]):
+            for k in (k for k in run["k"] if results.datasets[task].d >= k):
+                for epsilon, method in product(run["epsilon"], run["methods"]):
+                    key = task, method, *shared(method, k, epsilon)
+                    cell = results.cell(task, method, k, epsilon)
+                    lacks = run["trials"] - (cell.trials if cell else 0)
+                    lacking[key] = max(lacking.get(key, 0), lacks)
+    return sum(lacking.values())
 
 
 def setting(results: Results) -> list[Block]:
@@ -79,7 +79,7 @@ def setting(results: Results) -> list[Block]:
         f"δ = {results.delta:g}, seed {first['seed']}, features {'' if first['jitter'] else 'not '}jittered. "
         "Methods that do not depend on k were run once and appear in all tables."
     )
-    if not (isclose(results.epsilon, log(3), rel_tol=1e-3) and isclose(results.delta, 1e-5)):
+    if not (epsilon_name(results.epsilon) == "ln 3" and isclose(results.delta, 1e-5)):
         text += " The published medians are for another budget, ε = ln 3 and δ = 1e-05: compare with care."
     protects = (
         "Tukey, L-Tukey and K-Tukey use the published calibration, which protects one model; those ending in -strict "
@@ -100,10 +100,14 @@ def agreement(results: Results, k: int) -> list[Block]:
     agree, of = ({m: signs[key][m] for m in COMPARED} for key in ("agree", "of"))
     if not any(of.values()):
         return [f"At k = {k} there is nothing to compare yet."]
-    counts = [[words(m), count(agree[m]), count(of[m])] for m in COMPARED]
-    counts.append([words("together"), count(sum(agree.values())), count(sum(of.values()))])
-    note = "R² > 0 or not, on the complete data sets."
-    blocks: list[Block] = [Grid(["method", "same sign", "of"], counts, f"Signs as published, k = {k}", note)]
+    columns = {"same sign": agree}
+    if set(REFERENCE) <= set(results.methods):
+        columns["with the published ridge"] = {m: results.signs(k, reference=True)["agree"][m] for m in COMPARED}
+    columns["of"] = of
+    counts = [[words(m), *(count(column[m]) for column in columns.values())] for m in COMPARED]
+    counts.append([words("together"), *(count(sum(column.values())) for column in columns.values())])
+    note = f"R² > 0 or not, on the complete data sets. {absent(results, k)}"
+    blocks: list[Block] = [Grid(["method", *columns], counts, f"Signs as published, k = {k}", note)]
     if differ := [row for row in signs["differ"] if row["method"] in COMPARED]:
         rows = [_difference(results, row, k) for row in differ]
         head = ["data set", "method", "privreg", "published", "with the published ridge"]
@@ -140,7 +144,7 @@ def ridges(results: Results) -> list[Block]:
             rows.append([_label(results, task), *(entry for trio in cells for entry in trio)])
         head = [column for name, plain in pairs for column in (plain, name, f"{plain}, paper")]
         if rows:
-            blocks += [Grid(["data set", *head], rows, f"Both ridges, k = {k}", _ridge_note(medians, pairs, k))]
+            blocks += [Grid(["data set", *head], rows, f"Both ridges, k = {k}", _ridge_note(results, pairs, k))]
     return blocks
 
 
@@ -153,13 +157,24 @@ def _ridge_cells(results: Results, task: int, name: str, plain: str, k: int) -> 
     ]
 
 
-def _ridge_note(medians: dict[int, dict[str, float]], pairs: list[tuple[str, str]], k: int) -> str:
+def _ridge_note(results: Results, pairs: list[tuple[str, str]], k: int) -> str:
+    medians = results.medians(k)
     ours, theirs = positive(medians), positive({t: row for t, row in published(k).items() if t in medians})
     counts = []
     for name, plain in pairs:
         paper = f", published {theirs[plain]}" if theirs else ""
         counts.append(f"{plain} {ours.get(plain, 0)}, {name} {ours.get(name, 0)}{paper}")
-    return f"R² > 0, of {_sets(len(medians))}: {'; '.join(counts)}."
+    return f"R² > 0, of {_sets(len(medians))}: {'; '.join(counts)}. {absent(results, k)}"
+
+
+def absent(results: Results, k: int) -> str:
+    """The paper's data sets that a table does not have."""
+    partial = [i.name for i in results.datasets.values() if i.kind == PARTIAL]
+    missing = [tasks()[t].name for t in results.missing]
+    narrow = [i.name for i in results.too_narrow(k) if i.kind == COMPLETE]
+    kinds = {"missing": missing, "partial": partial, f"fewer than {k} columns": narrow}
+    parts = [f"{', '.join(names)} ({kind})" for kind, names in kinds.items() if names]
+    return f"Not here: {'; '.join(parts)}." if parts else ""
 
 
 def seconds(results: Results) -> Grid:

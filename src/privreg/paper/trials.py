@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,8 +12,10 @@ from zlib import crc32
 import numpy as np
 from sklearn.metrics import r2_score
 
+from privreg.errors import DataError
 from privreg.paper.folder import DataSet
 from privreg.paper.methods import make_method
+from privreg.paper.results import as_json
 
 JITTER = 1e-6  # by which the published runs perturbed features to break ties
 
@@ -61,6 +63,8 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
     # The data are public, and a comparison must be repeatable: the same split and perturbation for every method.
     rng = np.random.default_rng([trial.seed, trial.task, trial.trial])
     train, test = data.split(rng)
+    if test.size < 2:
+        raise DataError("fewer than 20 records, too few to test on a tenth of them")
     X = data.X + rng.uniform(-JITTER, JITTER, data.X.shape) if trial.jitter else data.X
     model = make_method(
         trial.method,
@@ -78,7 +82,9 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
     predicted = model.predict(X[test])
     usable = released and np.isfinite(predicted).all()
     score = float(r2_score(data.y[test], predicted)) if usable else -inf
-    outcome: dict[str, Any] = {"r2": score if isfinite(score) else "-inf", "seconds": round(seconds, 4)}
+    if isnan(score):
+        raise DataError("R² is not defined")
+    outcome: dict[str, Any] = {"r2": as_json(score), "seconds": round(seconds, 4)}
     if hasattr(model, "selected_features_"):
         outcome["chosen"] = [data.names[j] for j in model.selected_features_]
     return outcome

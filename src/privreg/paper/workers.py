@@ -26,7 +26,7 @@ def cores() -> int:
 def run_all(trials: Iterable[Trial], jobs: int, started: Callable[[Trial], None]) -> Iterator[dict[str, Any]]:
     """The rows of all trials, in the order in which they end. Whoever stops listening ends the processes."""
     pending = iter(trials)
-    threads = max(1, cores() // jobs)
+    threads = max(1, cores() // jobs)  # so that all processes together use each core once
     workers: list[_Worker] = []
     try:
         for trial in pending:

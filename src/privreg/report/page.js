@@ -4,7 +4,7 @@ function key(row, column) {
   return cell && cell.dataset.text;
 }
 function compare(a, b) {
-  return typeof a === "number" && typeof b === "number" ? (a > b) - (a < b) : String(a).localeCompare(String(b));
+  return typeof a === "number" && typeof b === "number" ? (a > b) - (a < b) : String(a).localeCompare(String(b), undefined, { numeric: true });
 }
 function sort(table, head) {
   const rows = [...table.tBodies[0].rows], column = head.cellIndex;
