@@ -285,12 +285,10 @@ def test_what_is_protected_and_how_it_was_run(results):
     assert "those ending in -strict protect one record" in text
     assert "another budget" not in text
     assert "another budget" in str(sections.setting(made_up(epsilon=[0.3])))
-    code, grid = sections.how(results)
+    code, grid, *facts = sections.how(results)
     assert code.text == "privreg paper run --data DIR --k 5 --k 10 --trials 3"
-    assert [e.text for e in grid.rows[0]] == [
-        *("2026-11-16 07:00:00 UTC", "–", "–", "–"),
-        *("privreg 0.1.0, python 3.11.7", "cores 2, cpu <fast> & cheap"),
-    ]
+    assert [e.text for e in grid.rows[0]] == ["2026-11-16 07:00:00 UTC", "–", "–", "–"]
+    assert facts == ["Machine: cores 2, cpu <fast> & cheap.", "Versions: privreg 0.1.0, python 3.11.7."]
 
 
 def test_signs(results):

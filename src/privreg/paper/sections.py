@@ -223,14 +223,14 @@ def how(results: Results) -> list[Block]:
             _optional(run, "trials run"),
             _optional(run, "wall seconds"),
             _optional(run, "jobs"),
-            words(_pairs(run["versions"])),
-            words(_pairs(run["machine"])),
         ]
         for run in results.runs
     ]
     commands = "\n".join(dict.fromkeys(run["command"] for run in results.runs))
-    head = ["started", "trials run", "seconds", "processes", "versions", "machine"]
-    return [Code(commands), Grid(head, rows, note="A run without seconds was stopped, or goes on.")]
+    grid = Grid(["started", "trials run", "seconds", "processes"], rows, note="Without seconds: stopped, or going on.")
+    machines = dict.fromkeys(f"Machine: {_pairs(run['machine'])}." for run in results.runs)
+    versions = dict.fromkeys(f"Versions: {_pairs(run['versions'])}." for run in results.runs)
+    return [Code(commands), grid, *machines, *versions]
 
 
 def _optional(run: dict[str, Any], name: str) -> Entry:
