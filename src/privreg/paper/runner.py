@@ -53,9 +53,6 @@ class Settings:
         for method in self.methods:
             if method not in ALL_METHODS:
                 raise ValueError(f"--methods: {method!r} is none of {', '.join(ALL_METHODS)}")
-        for task in self.tasks:
-            if task < 0:
-                raise ValueError(f"--tasks: {task} is no task")
 
 
 class Watcher(Protocol):
@@ -79,7 +76,7 @@ def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict
         log.append({"run": header})
         before = Results(log.rows)
         done = {key for key, row in before.trials.items() if not (settings.retry and "error" in row)}
-        wide = {task: row["d"] for task, row in ((int(t), r) for t, r in header["data sets"].items())}
+        wide = {int(task): row["d"] for task, row in header["data sets"].items()}
         planned = list(_trials(settings, files, wide))
         rest = [t for t in planned if t.key not in done]
         watch.plan(rest, len(planned) - len(rest))
