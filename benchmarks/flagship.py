@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg import NonDP, PrivateLinearRegression
-from privreg.paper.folder import load
+from privreg.paper.folder import load, marked
 from privreg.tables import Table
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
@@ -123,10 +123,6 @@ def run(task: tuple[Path, str | None, int]) -> tuple[str, dict[str, list[float]]
     return file.stem, scores
 
 
-def complete(file: Path) -> bool:
-    return not file.stem.endswith(("_PARTIAL", "_NUMONLY"))
-
-
 def ratios(medians: dict[str, dict[str, float]], ols: dict[str, float], epsilon: str) -> dict[str, float]:
     return {name: float(np.clip(row[epsilon] / ols[name], -1, 1)) for name, row in medians.items()}
 
@@ -144,7 +140,7 @@ def main() -> None:
         with ProcessPoolExecutor() as pool:  # a pool for each change, so that none outlives its own
             runs[change] = dict(pool.map(run, [(f, change, count) for f in files]))
         print(change or "the method as it is", flush=True)
-    write_tables(runs.pop(None), runs, {f.stem for f in files if complete(f)}, args.ablations)
+    write_tables(runs.pop(None), runs, {f.stem for f in files if not marked(f)}, args.ablations)
 
 
 def write_tables(

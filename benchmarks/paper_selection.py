@@ -26,6 +26,7 @@ from sklearn.metrics import r2_score
 from privreg import DPKendall
 from privreg.paper import make_method
 from privreg.paper.folder import DataSet, find, load
+from privreg.paper.methods import with_published_ridge
 from privreg.paper.results import Results, as_json
 from privreg.paper.results import load as load_results
 from privreg.paper.trials import JITTER
@@ -36,18 +37,13 @@ SELECTION = 0.05 * EPSILON
 VOTES = {"votes, groups of d": 0, f"votes, groups of {K + 1}": K + 1}
 
 
-def as_published(method: str) -> str:
-    """The name of a method with the published ridge."""
-    return f"{method}-reference" if "BAS" in method else method
-
-
 def other_signs(results: Results) -> list[tuple[int, str]]:
     """(task, method) of the selecting methods whose sign differs."""
     found = []
     for task, row in results.medians(K).items():
         for method in ("L-BAS", "L-Tukey", "K-BAS", "K-Tukey"):
             theirs = results.published(task, method, K)
-            if theirs is not None and (row[as_published(method)] > 0) != (theirs > 0):
+            if theirs is not None and (row[with_published_ridge(method)] > 0) != (theirs > 0):
                 found.append((task, method))
     return found
 
@@ -77,7 +73,7 @@ def score(data: DataSet, task: int, method: str, way: str, trial: int) -> float:
         chosen = DPKendall(K, 1e6, n_jobs=1, random_state=trial).fit(X[train], data.y[train]).ranking_
         rest = 0.95 * EPSILON
     chosen = np.sort(chosen)
-    regression = as_published(method).split("-", 1)[1]
+    regression = with_published_ridge(method).split("-", 1)[1]
     model = make_method(regression, epsilon=rest, n_jobs=1, random_state=trial).fit(X[train][:, chosen], data.y[train])
     if not getattr(model, "released_", True):
         return -np.inf

@@ -7,13 +7,14 @@ import io
 import json
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
-from privreg.paper.methods import FLAGSHIP
-from privreg.paper.results import COMPARED, load, positive
+from privreg.paper.methods import FLAGSHIP, with_published_ridge
+from privreg.paper.results import COMPARED, Results, load, positive
 from privreg.paper.sections import absent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,8 +36,13 @@ def speed_table() -> str:
 COLUMNS = ("NonDP", "K-Tukey", "K-Tukey-strict", FLAGSHIP)
 
 
-def paper_summary(name: str = "paper") -> dict[str, Any]:
-    return json.loads((ROOT / "results" / name / "summary.json").read_text())
+def paper_summary() -> dict[str, Any]:
+    return json.loads((ROOT / "results" / "paper" / "summary.json").read_text())
+
+
+@cache
+def results(name: str) -> Results:
+    return load(ROOT / "results" / name)
 
 
 def paper_table() -> str:
@@ -52,7 +58,7 @@ def paper_table() -> str:
     theirs = positive({int(t): published(5)[int(t)] for t in summary["k"]["5"]})
     exact, *counts = (summary["R² > 0"]["5"][m] for m in COLUMNS)
     cells = [f"**{n}**" for n in (exact, theirs["K-Tukey"], *counts)]
-    note = absent(load(ROOT / "results" / "paper"), 5)
+    note = absent(results("paper"), 5)
     return "\n".join([*lines, f"| **R² > 0 on** | {' | '.join(cells)} |", "", note])
 
 
@@ -72,14 +78,15 @@ def paper_run() -> str:
 RIDGE, PERTURBED, VOTES, OPEN = "ridge", "perturbed features", "votes", "open"
 
 
-def signs(k: int = 5) -> list[tuple[str, str, str, list[str]]]:
-    """(method, cause, what was tried with its median, further cells) of every sign that differs from the paper's."""
-    ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
+@cache
+def signs(k: int = 5) -> list[tuple[str, str, list[str]]]:
+    """(method, cause, cells of the table) of every sign that differs from the paper's."""
+    ours, theirs = results("paper"), results("paper-as-published")
     selection = json.loads((ROOT / "results" / "paper-as-published" / "selection.json").read_text())
     found = []
     for row in ours.signs(k)["differ"]:
         task, method, paper = row["task"], row["method"], float(row["published"])
-        reference = f"{method}-reference" if "BAS" in method else method
+        reference = with_published_ridge(method)
         tries = [(RIDGE, ours.cell(task, reference, k)), (PERTURBED, theirs.cell(task, reference, k))]
         medians = [(cause, cell.median) for cause, cell in tries if cell and cell.median is not None]
         others = {way: float(value) for way, value in selection.get(f"{task} {method}", {}).items()}
@@ -91,7 +98,7 @@ def signs(k: int = 5) -> list[tuple[str, str, str, list[str]]]:
         cell = ours.cell(task, method, k)
         spread = [pretty(q) for q in (cell.q25, cell.q75) if q is not None] if cell else []
         cells = [ours.datasets[task].name, method, pretty(float(row["ours"])), " … ".join(spread), pretty(paper), text]
-        found.append((method, cause, text, cells))
+        found.append((method, cause, cells))
     return found
 
 
@@ -103,14 +110,14 @@ def signs_table() -> str:
 
 
 def signs_count() -> str:
-    causes = Counter(cause for method, cause, *_ in signs() if method in COMPARED)
+    causes = Counter(cause for method, cause, _ in signs() if method in COMPARED)
     counts = ", ".join(f"{causes[c]} {c}" for c in (RIDGE, PERTURBED, VOTES, OPEN))
     return f"Of the {causes.total()} among {', '.join(COMPARED)}: {counts}."
 
 
 def lost_signs(k: int = 5) -> str:
     """Signs that agree with our defaults, and no longer when it is done as in the published runs."""
-    ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
+    ours, theirs = results("paper"), results("paper-as-published")
     differ = {(row["task"], row["method"]) for row in ours.signs(k)["differ"]}
     found = [
         f"{row['method']} on {ours.datasets[row['task']].name} "
@@ -123,12 +130,12 @@ def lost_signs(k: int = 5) -> str:
 
 def agreement_table() -> str:
     """Signs that agree, with our defaults and with what the published runs did."""
-    ours, theirs = load(ROOT / "results" / "paper"), load(ROOT / "results" / "paper-as-published")
+    ours, theirs = results("paper"), results("paper-as-published")
     lines = [["", "k", *COMPARED, "together"], ["---"] * (len(COMPARED) + 3)]
-    for title, results in (("our defaults", ours), ("published ridge, perturbed features", theirs)):
-        for k in results.ks:
-            signs = results.signs(k, reference=results is theirs)
-            agree, of = ([signs[name][m] for m in COMPARED] for name in ("agree", "of"))
+    for title, run in (("our defaults", ours), ("published ridge, perturbed features", theirs)):
+        for k in run.ks:
+            counts = run.signs(k, reference=run is theirs)
+            agree, of = ([counts[name][m] for m in COMPARED] for name in ("agree", "of"))
             cells = [f"{a} of {b}" for a, b in zip([*agree, sum(agree)], [*of, sum(of)], strict=True)]
             lines.append([title, str(k), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -25,6 +25,7 @@ from scipy import stats
 from privreg import DPKendall, TukeyRegression
 from privreg.kernels.volumes import log_volumes
 from privreg.mechanisms.depth import STRICT, distance_to_unsafety, plan_draw
+from privreg.paper.folder import marked
 
 EPSILONS = (0.5, log(3), 2.0)
 DEPTHS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
@@ -86,7 +87,7 @@ def main(data: Path | None) -> None:
     }
     result: dict[str, Any] = {"models needed": needed}
     if data:
-        files = [f for f in sorted(data.glob("*.parquet")) if not f.stem.endswith(("_PARTIAL", "_NUMONLY"))]
+        files = [f for f in sorted(data.glob("*.parquet")) if not marked(f)]
         with ProcessPoolExecutor() as pool:
             tables = dict(pool.map(run, files))
         names = list(next(iter(tables.values()))[f"{EPSILONS[0]:.3g}"])

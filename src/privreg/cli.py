@@ -96,7 +96,7 @@ def paper_run(
     server: str | None = typer.Option(None, help="Address of another OpenML server."),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as one JSON object."),
 ) -> None:
-    """Run the paper's methods, and ours, on its data sets."""
+    """Run the paper's methods, and ours, on its data sets. For public data only: test scores are exact."""
     with one_line("paper run"):
         from privreg.paper.command import Options, run
 

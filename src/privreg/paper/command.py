@@ -70,7 +70,6 @@ class Options:
 def run(options: Options, as_json: bool) -> None:
     """Run, and print what came out."""
     settings = options.settings()
-    settings.check()
     watch = Watch(settings.jobs)
     if settings.jobs > cores():
         watch.say(f"--jobs {settings.jobs} is more than the {cores()} cores: they will be slower together")

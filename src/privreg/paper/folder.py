@@ -48,13 +48,13 @@ def find(folder: Path) -> dict[int, Path]:
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder")
     found: dict[int, Path] = {}
-    matches = [m for m in (_FILE.fullmatch(file.name) for file in sorted(folder.iterdir())) if m]
-    for marked in (False, True):
+    files = [file for file in sorted(folder.iterdir()) if _FILE.fullmatch(file.name)]
+    for part in (False, True):
         new: dict[int, Path] = {}
-        for match in (m for m in matches if (m["mark"] is not None) == marked):
-            other = new.setdefault(int(match["task"]), folder / match.string)
-            if other.name != match.string:
-                raise DataError(f"{other.name} and {match.string} are for the same task: remove one")
+        for file in (f for f in files if marked(f) == part):
+            other = new.setdefault(int(file.name.split("_")[0]), file)
+            if other != file:
+                raise DataError(f"{other.name} and {file.name} are for the same task: remove one")
         found = new | found
     if not found:
         raise DataError(f"{folder} holds no <task>_<name>.parquet file")
@@ -66,6 +66,12 @@ def name_of(file: Path) -> str:
     match = _FILE.fullmatch(file.name)
     assert match
     return match["name"]
+
+
+def marked(file: Path) -> bool:
+    """Whether the file's name says that it is only a part of the data set."""
+    match = _FILE.fullmatch(file.name)
+    return bool(match and match["mark"])
 
 
 def load(file: Path) -> DataSet:
@@ -92,5 +98,4 @@ def kind(task: int, file: Path, n: int, d: int) -> str:
     published = tasks().get(task)
     if published is None:
         return OTHER
-    marked = file.stem.endswith(("_PARTIAL", "_NUMONLY"))
-    return PARTIAL if marked or (n, d) != (published.n, published.d) else COMPLETE
+    return PARTIAL if marked(file) or (n, d) != (published.n, published.d) else COMPLETE

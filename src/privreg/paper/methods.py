@@ -64,6 +64,11 @@ def make_method(
     )
 
 
+def with_published_ridge(name: str) -> str:
+    """The same method as the published runs had it: those without a ridge stay as they are."""
+    return f"{name}-reference" if f"{name}-reference" in REFERENCE else name
+
+
 def selects(name: str) -> bool:
     """Whether a method chooses k features; the others do not depend on k."""
     return name.startswith(("L-", "K-"))

@@ -14,7 +14,7 @@ from privreg.errors import DataError
 from privreg.paper import journal
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
-from privreg.paper.methods import ALL_METHODS, METHODS, REFERENCE, selects
+from privreg.paper.methods import ALL_METHODS, METHODS, REFERENCE, selects, with_published_ridge
 
 JOURNAL = "trials.jsonl"
 COMPARED = ("K-Tukey", "L-Tukey", "K-BAS", "L-BAS")  # whose signs are compared with the published ones
@@ -174,7 +174,7 @@ class Results:
         pairs = []
         for task, row in self.medians(k).items():
             for m in METHODS:
-                name = f"{m}-reference" if reference and "BAS" in m else m
+                name = with_published_ridge(m) if reference else m
                 theirs = self.published(task, m, k)
                 if name in row and theirs is not None:
                     pairs.append((task, m, row[name], theirs))

@@ -37,7 +37,7 @@ class Settings:
     jobs: int
     retry: bool  # trials that failed before
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise a ValueError that names the option."""
         for name, values in (("--k", self.ks), ("--trials", (self.trials,)), ("--jobs", (self.jobs,))):
             if not values or min(values) < 1:
@@ -67,7 +67,6 @@ class Watcher(Protocol):
 
 def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict[int, str], watch: Watcher) -> Results:
     """Run what is not yet in `out`. `missing` says why the tasks that could not be fetched are not in the folder."""
-    settings.check()
     files = _choose(settings, find(folder))
     out.mkdir(parents=True, exist_ok=True)
     with journal.writing(out / JOURNAL) as log:

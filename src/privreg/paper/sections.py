@@ -9,12 +9,12 @@ from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, PARTIAL
-from privreg.paper.methods import FLAGSHIP, REFERENCE
+from privreg.paper.methods import FLAGSHIP, METHODS, REFERENCE, with_published_ridge
 from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
 from privreg.report.document import Block, Code, Entry, Grid, count, words
 
 _HEADLINE = ("K-Tukey", "K-Tukey-strict", FLAGSHIP)
-_RIDGE = {name: name.removesuffix("-reference") for name in REFERENCE}
+_RIDGE = {with_published_ridge(m): m for m in METHODS if with_published_ridge(m) != m}
 
 
 def headline(results: Results) -> str:
@@ -117,12 +117,13 @@ def agreement(results: Results, k: int) -> list[Block]:
 
 def _difference(results: Results, row: dict[str, Any], k: int) -> list[Entry]:
     task, method = row["task"], row["method"]
+    reference = with_published_ridge(method)
     return [
         _label(results, task),
         words(method),
         number(float(row["ours"])),
         number(float(row["published"])),
-        _median(results, task, f"{method}-reference", k) if f"{method}-reference" in results.methods else Entry(""),
+        _median(results, task, reference, k) if reference != method and reference in results.methods else Entry(""),
     ]
 
 
