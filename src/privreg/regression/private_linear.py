@@ -110,6 +110,16 @@ class PrivateLinearRegression(PrivateRegressor):
         check_is_fitted(self)
         return self.coef_[:, None] + np.outer(self.standard_error_, [-z, z])
 
+    def intercept_interval(self, z: float = Z95) -> tuple[float, float, float]:
+        """Standard error of the intercept, and its interval; NaN if the model is a constant."""
+        margin = z * self.intercept_error_
+        return self.intercept_error_, self.intercept_ - margin, self.intercept_ + margin
+
+    def prediction_range(self) -> tuple[float, float] | None:
+        """All predictions lie in this range; None if the model is a constant."""
+        label = self.model_.label
+        return (label.centre - label.limit, label.centre + label.limit) if self.model_.terms else None
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model as plain JSON; `privreg.load_model` reads it."""
         from privreg.model_file import save_model
@@ -168,19 +178,19 @@ class PrivateLinearRegression(PrivateRegressor):
                 (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", _span(*interval[j]),
                  _span(*self.linear_range_[j]))
             )  # fmt: skip
-        margin = Z95 * self.intercept_error_
-        error = (f"{self.intercept_error_:.2g}", _span(self.intercept_ - margin, self.intercept_ + margin))
-        rows.append(("(intercept)", f"{self.intercept_:.5g}", *(error if isfinite(margin) else ("", "")), ""))
+        error, *ends = self.intercept_interval()
+        told = (f"{error:.2g}", _span(*ends)) if isfinite(error) else ("", "")
+        rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
         lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
         return "\n".join(lines)
 
     def _notes(self) -> list[str]:
-        low, high = (self.model_.label.centre + sign * self.model_.label.limit for sign in (-1, 1))
-        used = len(self._chosen())
-        notes = [f"A linear model of {used} of {len(self._names)} features, from about {self.n_records_:.3g} records."]
-        if used:
-            notes.append(f"Predictions lie between {low:.5g} and {high:.5g}.")
-        return notes + [f"Warning: {text}" for text in self.warnings_]
+        return self._facts() + [f"Warning: {text}" for text in self.warnings_]
+
+    def _facts(self) -> list[str]:
+        used, span = len(self._chosen()), self.prediction_range()
+        facts = [f"A linear model of {used} of {len(self._names)} features, from about {self.n_records_:.3g} records."]
+        return facts if span is None else [*facts, f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}."]
 
 
 def _rows(count: int) -> str:
