@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privreg.errors import (
         BudgetError,
+        BudgetRefusedError,
+        LedgerError,
         ModelFileError,
         NotPrivateWarning,
         NotReleasedWarning,
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     )
     from privreg.model_file import load_model
     from privreg.planner import plan
+    from privreg.privacy.ledger import Ledger
     from privreg.regression.boosted_adassp import BoostedAdaSSP
     from privreg.regression.non_dp import NonDP
     from privreg.regression.private_linear import PrivateLinearRegression
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BoostedAdaSSP",
     "BudgetError",
+    "BudgetRefusedError",
     "DPKendall",
+    "Ledger",
+    "LedgerError",
     "ModelFileError",
     "NonDP",
     "NotPrivateWarning",
@@ -45,7 +51,10 @@ __version__ = version("privreg")
 _HOME = {
     "BoostedAdaSSP": "privreg.regression.boosted_adassp",
     "BudgetError": "privreg.errors",
+    "BudgetRefusedError": "privreg.errors",
     "DPKendall": "privreg.selection.dp_kendall",
+    "Ledger": "privreg.privacy.ledger",
+    "LedgerError": "privreg.errors",
     "ModelFileError": "privreg.errors",
     "NonDP": "privreg.regression.non_dp",
     "NotPrivateWarning": "privreg.errors",

@@ -3,6 +3,8 @@
 PrivregError
  ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
  ├── BudgetError (ValueError)   a release would cost more than the budget allows
+ │    └── BudgetRefusedError    a ledger has no room for a request
+ ├── LedgerError (ValueError)   a file is not a ledger, or has no such data set
  ├── ModelFileError (ValueError)   a file is not a model of this package, or damaged
  └── DataError                  the paper's data sets or the results of a run cannot be had or read
 
@@ -22,6 +24,14 @@ class SchemaError(PrivregError, ValueError):
 
 class BudgetError(PrivregError, ValueError):
     """A release would cost more than the budget allows."""
+
+
+class BudgetRefusedError(BudgetError):
+    """A data set's budget, kept in a ledger, has no room for a request."""
+
+
+class LedgerError(PrivregError, ValueError):
+    """A file that is not a ledger, or does not have what was asked of it."""
 
 
 class ModelFileError(PrivregError, ValueError):

@@ -235,6 +235,13 @@ _KINDS: dict[str, type[Step]] = {
 }
 
 
+def gaussian_cost(step: Step) -> Fraction | None:
+    """μ² of a step: its own, or that of any ε-DP mechanism, which is 2ε-bounded-range; None if it has neither."""
+    if step.mu_squared is None and step.pure is not None:
+        return (2 * step.pure) ** 2 * PI_OVER_8
+    return step.mu_squared
+
+
 def step_from_dict(record: dict[str, Any]) -> Step:
     """A step from its entry in `Receipt.to_dict`."""
     return _KINDS[record["mechanism"]](name=record["name"], **record["parameters"])

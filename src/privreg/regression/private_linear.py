@@ -1,5 +1,6 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
+from fractions import Fraction
 from math import isfinite
 from os import PathLike
 from typing import Any, Self
@@ -11,7 +12,8 @@ from privreg.base import is_whole
 from privreg.kernels.ranks import Float64
 from privreg.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget
+from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_RECORD
 from privreg.regression.base import PrivateRegressor, aligned
@@ -43,6 +45,9 @@ class PrivateLinearRegression(PrivateRegressor):
     rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
         by group privacy: noise grows in proportion.
     categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
+        cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
+        ledger keeps a tenth of delta for its own accounting.
     n_jobs : number of threads as in scikit-learn; −1 uses every core. Results do not depend on it.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -72,6 +77,8 @@ class PrivateLinearRegression(PrivateRegressor):
         k: int | str = "auto",
         rows_per_person: int = 1,
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -80,6 +87,8 @@ class PrivateLinearRegression(PrivateRegressor):
         self.k = k
         self.rows_per_person = rows_per_person
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -142,6 +151,14 @@ class PrivateLinearRegression(PrivateRegressor):
         if not is_whole(self.rows_per_person):
             raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
         check_budget(budget, self._rows)
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
+        if self.ledger is not None and self.random_state is not None:
+            raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+
+    def _mu_squared(self, budget: Budget) -> Fraction:
+        """All that the budget allows: steps are chosen on the way."""
+        return adaptive_budget(budget)
 
     def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:  # noqa: ARG002
         return AdaptiveAccount(budget, noise, self._rows)

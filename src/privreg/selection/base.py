@@ -1,6 +1,7 @@
 """What the selectors share: the public attributes of a fitted selector, and `transform`."""
 
 from abc import abstractmethod
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.base import PrivateEstimator, is_whole
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.steps import Step
+from privreg.privacy.steps import Step, gaussian_cost
 from privreg.tables import Records
 
 
@@ -57,6 +58,11 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:
         return [] if self.k >= columns else self._selection_plan(budget)
+
+    def _mu_squared(self, budget: Budget) -> Fraction | None:
+        """The cost of choosing: that there are no more than k columns is not known yet."""
+        costs = [gaussian_cost(step) for step in self._selection_plan(budget)]
+        return None if None in costs else sum((c for c in costs if c is not None), Fraction())
 
     def _learn(self, account: PlannedAccount, records: Records) -> None:
         chosen = self._select(account, account.plan, records) if account.plan else list(range(len(records)))

@@ -1,0 +1,346 @@
+"""A data set's total budget, kept on disk: what a release may cost is written down before its noise is drawn.
+
+One SQLite file holds any number of data sets. A request is accepted if one of two totals stays within the budget, each
+with its own part of δ: the plain sums of ε and δ of all requests, or the accountant's total of their μ². Proof:
+docs/proofs/ledger.md. Checks with real processes: tests/test_ledger.py, tests/test_ledger_processes.py.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import ceil, inf
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from privreg.errors import BudgetRefusedError, LedgerError
+from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget, adaptive_cost
+from privreg.privacy.receipt import Receipt
+from privreg.privacy.steps import round_down
+
+FOR_THE_ACCOUNTANT = Fraction(1, 10)  # of δ; requests run with the rest of theirs
+GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
+MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
+RECORD, PERSON = "record", "person"
+
+_APPLICATION = 0x70726567  # marks the file as ours
+_VERSION = 1
+_WAIT = 60.0  # seconds for other processes to finish their entry
+_TABLES = """
+CREATE TABLE dataset (name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL);
+CREATE TABLE entry (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES dataset (name), time TEXT NOT NULL,
+    what TEXT NOT NULL, unit TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, mu_squared TEXT,
+    state TEXT NOT NULL, receipt TEXT);
+CREATE INDEX entry_of ON entry (dataset);
+"""
+
+
+def amount(value: Any, name: str) -> Decimal:
+    """A number as it was written: 0.1 is one tenth, not the binary fraction next to it."""
+    try:
+        decimal = Decimal(value if isinstance(value, str | int | Decimal) else repr(float(value)))
+        number = float(decimal)
+    except (InvalidOperation, TypeError, ValueError, OverflowError):
+        decimal, number = Decimal("NaN"), inf
+    if not decimal.is_finite() or isinstance(value, bool) or number == inf:
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return decimal
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a release asks for. `mu_squared` is its cost to the accountant at the budget that it runs with, if any."""
+
+    epsilon: Decimal
+    delta: Decimal
+    what: str
+    unit: str = RECORD
+    mu_squared: Fraction | None = None
+
+
+def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:
+    """The budget with which a request runs that goes through a ledger: rounded down, a part of δ left out."""
+    return Budget(round_down(Fraction(epsilon)), round_down(Fraction(delta) * (1 - FOR_THE_ACCOUNTANT)))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the ledger. State: "begun" (or died), "finished" or "failed"; all have spent."""
+
+    number: int
+    dataset: str
+    time: str
+    what: str
+    unit: str
+    epsilon: Decimal
+    delta: Decimal
+    state: str
+    receipt: dict[str, Any] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        return vars(self) | {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+
+@dataclass(frozen=True)
+class Status:
+    """A data set's budget, and what was asked of it so far."""
+
+    dataset: str
+    epsilon: Decimal
+    delta: Decimal
+    unit: str | None  # decided by the first entry
+    entries: int
+    sum_epsilon: Fraction
+    sum_delta: Fraction
+    mu_squared: Fraction | None  # None if the accountant has no cost for one of the entries
+    last_delta: Decimal | None = None
+
+    def fits(self, request: Request) -> bool:
+        """Whether a request stays within the budget."""
+        sums = (self.sum_epsilon + Fraction(request.epsilon), self.sum_delta + Fraction(request.delta))
+        if sums[0] <= Fraction(self.epsilon) and sums[1] <= Fraction(self.delta):
+            return True
+        if self.mu_squared is None or request.mu_squared is None:
+            return False
+        return self.mu_squared + _on_grid(request.mu_squared) <= self._mu_budget
+
+    @property
+    def accountant_epsilon(self) -> float | None:
+        """ε of all entries by the accountant, at the part of δ that is kept for it."""
+        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
+            return None
+        return adaptive_cost(self.mu_squared, self._accountant_delta)
+
+    @property
+    def spent_epsilon(self) -> float:
+        """The smaller of both totals."""
+        summed, accounted = float(self.sum_epsilon), self.accountant_epsilon
+        return summed if accounted is None else min(summed, accounted)
+
+    @property
+    def next_delta(self) -> Decimal:
+        """A δ that the next request may have: that of the last one, or a tenth of all."""
+        return self.delta / 10 if self.last_delta is None else self.last_delta
+
+    @property
+    def room(self) -> float:
+        """The largest ε, about, that one more fit may ask for at `next_delta`."""
+        delta = Fraction(self.next_delta)
+        left = Fraction(self.epsilon) - self.sum_epsilon if self.sum_delta + delta <= Fraction(self.delta) else 0
+        summed = max(float(left), 0.0)
+        running = round_down(delta * (1 - FOR_THE_ACCOUNTANT))
+        if self.mu_squared is None or running < SMALLEST_DELTA or self.mu_squared >= self._mu_budget:
+            return summed
+        return max(summed, adaptive_cost(self._mu_budget - self.mu_squared, running))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        return {
+            "dataset": self.dataset,
+            "budget": {"epsilon": str(self.epsilon), "delta": str(self.delta)},
+            "unit": self.unit,
+            "entries": self.entries,
+            "sum": {"epsilon": float(self.sum_epsilon), "delta": float(self.sum_delta)},
+            "accountant": {"epsilon": self.accountant_epsilon, "delta": self._accountant_delta},
+            "spent_epsilon": self.spent_epsilon,
+            "room": {"epsilon": self.room, "delta": float(self.next_delta)},
+        }
+
+    @property
+    def _accountant_delta(self) -> float:
+        return max(round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT), 0.0)
+
+    @property
+    def _mu_budget(self) -> Fraction:
+        if self._accountant_delta < SMALLEST_DELTA:
+            return Fraction(-1)
+        return adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The budgets of one or more data sets in an SQLite file.
+
+    `create` sets a budget. A fit that is given the ledger is entered before it draws noise, and a fit that dies has
+    spent. Nothing here recognises data: the same records under two names have two budgets, and whoever can write to the
+    file can change it.
+
+    Parameters
+    ----------
+    path : the file. It need not exist before the first `create`.
+    """
+
+    path: str | PathLike[str]
+
+    def create(self, dataset: str, epsilon: Any, delta: Any) -> None:
+        """Give a data set a budget. It cannot be changed later."""
+        if not isinstance(dataset, str) or not dataset.strip():
+            raise ValueError("the data set needs a name")
+        total = _checked(epsilon, delta)
+        with self._opened("rwc") as file:
+            if file.execute("PRAGMA application_id").fetchone()[0] == 0:
+                if file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    raise LedgerError(f"{fspath(self.path)} is not a privreg ledger")
+                for statement in (f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_VERSION}"):
+                    file.execute(statement)
+                for statement in filter(str.strip, _TABLES.split(";")):
+                    file.execute(statement)
+            self._check_version(file)
+            if file.execute("SELECT 1 FROM dataset WHERE name = ?", [dataset]).fetchone():
+                raise LedgerError(f"{fspath(self.path)} has a data set {dataset!r} already; its budget stays as it is")
+            file.execute("INSERT INTO dataset VALUES (?, ?, ?, ?)", [dataset, *map(str, total), _now()])
+
+    def check(self, dataset: str, request: Request) -> None:
+        """Raise BudgetRefusedError if the request would be refused now. Records nothing."""
+        with self._opened("ro") as file:
+            self._admit(file, dataset, request)
+
+    def spend(self, dataset: str, request: Request) -> int:
+        """Enter a request and return its number, or raise BudgetRefusedError. To be called before noise is drawn."""
+        with self._opened("rw") as file:
+            self._admit(file, dataset, request)
+            mu_squared = None if request.mu_squared is None else str(ceil(request.mu_squared * GRID))
+            line = [dataset, _now(), request.what, request.unit, str(request.epsilon), str(request.delta), mu_squared]
+            number = file.execute(
+                "INSERT INTO entry (dataset, time, what, unit, epsilon, delta, mu_squared, state) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun')",
+                line,
+            ).lastrowid
+        assert number is not None
+        return number
+
+    def close(self, number: int, receipt: Receipt | None) -> None:
+        """Note how a spent request ended. What it may have cost stays spent."""
+        state = "failed" if receipt is None else "finished"
+        told = None if receipt is None else json.dumps(receipt.to_dict())
+        with self._opened("rw") as file:
+            file.execute("UPDATE entry SET state = ?, receipt = ? WHERE number = ?", [state, told, number])
+
+    def status(self, dataset: str | None = None) -> list[Status]:
+        """Budget and spending of one data set, or of all."""
+        with self._opened("ro") as file:
+            names = [dataset] if dataset is not None else [n for (n,) in file.execute("SELECT name FROM dataset")]
+            return [self._status(file, name) for name in names]
+
+    def history(self, dataset: str | None = None) -> list[Entry]:
+        """All entries, or those of one data set, in order."""
+        with self._opened("ro") as file:
+            if dataset is not None:
+                self._status(file, dataset)  # raises for unknown ones
+            rows = file.execute(
+                "SELECT number, dataset, time, what, unit, epsilon, delta, state, receipt FROM entry "
+                "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
+                [dataset],
+            ).fetchall()
+        return [
+            Entry(*row[:5], Decimal(row[5]), Decimal(row[6]), row[7], None if row[8] is None else json.loads(row[8]))
+            for row in rows
+        ]
+
+    def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> None:
+        status = self._status(file, dataset)
+        if status.unit not in (None, request.unit):
+            raise LedgerError(
+                f"the budget of {dataset!r} is for one {status.unit} since its first entry, "
+                f"and this request protects one {request.unit}"
+            )
+        if not status.fits(request) or status.entries >= MOST_ENTRIES:
+            raise BudgetRefusedError(
+                f"refused: the budget of {dataset!r}, ε = {status.epsilon:g}, δ = {status.delta:g}, has no room for "
+                f"ε = {request.epsilon:g}, δ = {request.delta:g}. "
+                f"One fit with δ = {status.next_delta:g} may have ε up to {_rounded_down(status.room)}"
+            )
+
+    def _status(self, file: sqlite3.Connection, name: str) -> Status:
+        found = file.execute("SELECT epsilon, delta FROM dataset WHERE name = ?", [name]).fetchone()
+        if found is None:
+            known = ", ".join(repr(n) for (n,) in file.execute("SELECT name FROM dataset ORDER BY name LIMIT 8"))
+            raise LedgerError(f"{fspath(self.path)} has no data set {name!r}; it has {known or 'none'}")
+        rows = file.execute(
+            "SELECT epsilon, delta, mu_squared, unit FROM entry WHERE dataset = ? ORDER BY number", [name]
+        ).fetchall()
+        accounted = all(row[2] is not None for row in rows)
+        return Status(
+            name,
+            Decimal(found[0]),
+            Decimal(found[1]),
+            unit=rows[0][3] if rows else None,
+            entries=len(rows),
+            sum_epsilon=sum((Fraction(row[0]) for row in rows), Fraction()),
+            sum_delta=sum((Fraction(row[1]) for row in rows), Fraction()),
+            mu_squared=Fraction(sum(int(row[2]) for row in rows), GRID) if accounted else None,
+            last_delta=Decimal(rows[-1][1]) if rows else None,
+        )
+
+    @contextmanager
+    def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on disk when the block ends, or nothing is."""
+        path = Path(self.path)
+        if mode != "rwc" and not path.exists():
+            raise LedgerError(f"there is no ledger {path}; `privreg ledger create` makes one")
+        try:
+            # Also readers open it for writing: they may have to clean up after a process that was killed.
+            address = f"{path.absolute().as_uri()}?mode={'rwc' if mode == 'rwc' else 'rw'}"
+            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as file:
+                file.execute("PRAGMA synchronous = EXTRA")
+                file.execute("BEGIN" if mode == "ro" else "BEGIN IMMEDIATE")
+                if mode != "rwc":
+                    self._check_version(file)
+                yield file
+                file.execute("COMMIT")  # left out if the block raised: then closing undoes it
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger {path} cannot be used: {error}") from error
+
+    def _check_version(self, file: sqlite3.Connection) -> None:
+        if file.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise LedgerError(f"{fspath(self.path)} is not a privreg ledger")
+        if file.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
+            raise LedgerError(f"{fspath(self.path)} was written by a newer version; upgrade privreg")
+
+
+@contextmanager
+def entered(ledger: Ledger, dataset: str, request: Request) -> Iterator["Open"]:
+    """Spend before the block runs, and note how it ended."""
+    entry = Open(ledger.spend(dataset, request))
+    try:
+        yield entry
+    finally:
+        ledger.close(entry.number, entry.receipt)
+
+
+@dataclass
+class Open:
+    """A request that is being carried out. Without a receipt at the end it counts as failed."""
+
+    number: int
+    receipt: Receipt | None = None
+
+
+def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
+    total = amount(epsilon, "epsilon"), amount(delta, "delta")
+    if total[0] < Decimal(SMALLEST_EPSILON):
+        raise ValueError(f"epsilon must be a positive number, and not absurdly small, got {epsilon!r}")
+    if not 0 <= total[1] < 1:
+        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
+    return total
+
+
+def _on_grid(mu_squared: Fraction) -> Fraction:
+    return Fraction(ceil(mu_squared * GRID), GRID)
+
+
+def _rounded_down(value: float) -> str:
+    """About three digits, not more than the value."""
+    text = f"{value:.3g}"
+    return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
