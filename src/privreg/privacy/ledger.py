@@ -63,6 +63,12 @@ class Request:
     unit: str = RECORD
     mu_squared: Fraction | None = None
 
+    def __post_init__(self) -> None:
+        if self.unit not in (RECORD, PERSON):
+            raise ValueError(f"unit must be {RECORD!r} or {PERSON!r}, got {self.unit!r}")
+        if self.epsilon <= 0 or not 0 <= self.delta < 1 or (self.mu_squared is not None and self.mu_squared < 0):
+            raise ValueError("a request needs a positive epsilon and a delta in [0, 1)")
+
 
 def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:
     """The budget with which a request runs that goes through a ledger: rounded down, a part of δ left out."""
@@ -240,8 +246,8 @@ class Ledger:
                 [dataset],
             ).fetchall()
         return [
-            Entry(*row[:5], Decimal(row[5]), Decimal(row[6]), row[7], None if row[8] is None else json.loads(row[8]))
-            for row in rows
+            Entry(number, name, time, what, unit, Decimal(epsilon), Decimal(delta), state, json.loads(receipt or "null"))
+            for number, name, time, what, unit, epsilon, delta, state, receipt in rows
         ]
 
     def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> None:
@@ -253,9 +259,8 @@ class Ledger:
             )
         if not status.fits(request) or status.entries >= MOST_ENTRIES:
             raise BudgetRefusedError(
-                f"refused: the budget of {dataset!r}, ε = {status.epsilon:g}, δ = {status.delta:g}, has no room for "
-                f"ε = {request.epsilon:g}, δ = {request.delta:g}. "
-                f"One fit with δ = {status.next_delta:g} may have ε up to {_rounded_down(status.room)}"
+                f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
+                f"One fit with δ = {float(status.next_delta):g} may have ε up to {_rounded_down(status.room)}"
             )
 
     def _status(self, file: sqlite3.Connection, name: str) -> Status:
@@ -334,6 +339,10 @@ def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
 
 def _on_grid(mu_squared: Fraction) -> Fraction:
     return Fraction(ceil(mu_squared * GRID), GRID)
+
+
+def _pair(of: Status | Request) -> str:
+    return f"ε = {float(of.epsilon):g}, δ = {float(of.delta):g}"
 
 
 def _rounded_down(value: float) -> str:

@@ -1,0 +1,111 @@
+"""The ledger under real processes: a race for the last of a budget, and fits that are killed."""
+
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from decimal import Decimal
+
+import pytest
+
+from privreg import Ledger
+from privreg.privacy.ledger import Request
+
+SPEND = """
+import sys, time
+from decimal import Decimal
+from pathlib import Path
+from privreg import BudgetRefusedError, Ledger
+from privreg.privacy.ledger import Request
+ledger, start = Ledger(sys.argv[1]), Path(sys.argv[2])
+print("ready", flush=True)
+while not start.exists():
+    time.sleep(0.0005)
+try:
+    print(ledger.spend("people", Request(Decimal(1), Decimal(0), "race")))
+except BudgetRefusedError:
+    print("refused")
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_eight_processes_race_for_a_budget_that_fits_five(tmp_path, attempt):
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("people", 5, 0)
+    start = tmp_path / "start"
+    command = [sys.executable, "-c", SPEND, str(ledger.path), str(start)]
+    racing = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    for process in racing:
+        assert process.stdout.readline() == "ready\n"
+    start.touch()
+    answers = [process.communicate(timeout=120)[0].strip() for process in racing]
+    assert [process.returncode for process in racing] == [0] * 8
+    assert sorted(answers) == ["1", "2", "3", "4", "5", "refused", "refused", "refused"]
+    assert ledger.status()[0].sum_epsilon == 5
+
+
+# One warm process forks a child for each fit, so that children are killed while they fit and not while they import.
+FITS = """
+import os, sys
+import numpy as np
+from privreg import BudgetRefusedError, Ledger, PrivateLinearRegression
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 2)); y = X @ [1.0, 2.0]
+folder = sys.argv[1]
+PrivateLinearRegression(1.0, 1e-6, n_jobs=1).fit(X, y).save(folder + "/warm.json")
+for line in sys.stdin:
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+        os.waitpid(child, 0)
+        print("gone", flush=True)
+        continue
+    model = PrivateLinearRegression(1.0, 1e-6, n_jobs=1, ledger=Ledger(folder + "/budget.db"), dataset="people")
+    try:
+        for i in range(1000):
+            model.fit(X, y).save(f"{folder}/model-{os.getpid()}-{i}.json")
+    except BudgetRefusedError:
+        os._exit(3)
+    os._exit(0)
+"""
+
+
+def whole(file):
+    return json.loads(file.read_text())["format"] == "privreg model"
+
+
+def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(tmp_path):
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("people", 40, "4e-5")  # more than some of the children need, less than all
+    moments = random.Random(6)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", FITS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    died_open = 0
+    for _ in range(50):
+        parent.stdin.write("fit\n")
+        parent.stdin.flush()
+        child = int(parent.stdout.readline())
+        time.sleep(moments.uniform(0, 0.15))
+        subprocess.run(["kill", "-9", str(child)], check=False, stderr=subprocess.DEVNULL)
+        assert parent.stdout.readline() == "gone\n"
+        with sqlite3.connect(ledger.path) as file:
+            assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        file.close()
+        entries = ledger.history()
+        released = list(tmp_path.glob("model-*.json"))
+        assert all(map(whole, released))
+        assert len(released) <= len(entries)
+        assert len(released) <= sum(e.state != "failed" for e in entries)
+        died_open = sum(e.state == "begun" for e in entries)
+    parent.stdin.close()
+    assert parent.wait(timeout=60) == 0
+    status = ledger.status()[0]
+    assert status.accountant_epsilon <= 40
+    assert status.mu_squared <= status._mu_budget
+    assert died_open > 3  # otherwise nothing was killed in the middle
+    assert len(ledger.history()) > 20
+    with pytest.raises(ValueError, match="refused"):
+        ledger.spend("people", Request(Decimal(41), Decimal(0), "too much"))
