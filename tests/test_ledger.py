@@ -113,8 +113,8 @@ def test_room_is_the_largest_request_that_fits(tmp_path):
         if status.room == 0:
             assert name == "full"
             continue
-        assert status.fits(fit_request(f"{status.room * 0.999:.6f}", delta))
-        assert not status.fits(fit_request(f"{status.room * 1.001:.6f}", delta))
+        assert status.after(fit_request(f"{status.room * 0.999:.6f}", delta)).within
+        assert not status.after(fit_request(f"{status.room * 1.001:.6f}", delta)).within
 
 
 # ---- the rule against an independent reading of the proof
@@ -191,8 +191,8 @@ def test_the_parts_of_delta_are_those_of_the_proof(tmp_path):
     assert running_budget(Decimal(1), Decimal("1e-6")).delta == pytest.approx(9e-7, rel=1e-15)
     status = opened(tmp_path, "1", "1e-6").status()[0]
     limit = adaptive_budget(Budget(1.0, 1e-7))
-    assert status.fits(ask("100", "0.1", limit * (1 - Fraction(1, 10**6))))
-    assert not status.fits(ask("100", "0.1", limit * (1 + Fraction(1, 10**6))))
+    assert status.after(ask("100", "0.1", limit * (1 - Fraction(1, 10**6)))).within
+    assert not status.after(ask("100", "0.1", limit * (1 + Fraction(1, 10**6)))).within
 
 
 def test_costs_of_selectors_are_those_of_their_picks():

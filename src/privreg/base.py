@@ -1,9 +1,7 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from fractions import Fraction
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger import PERSON, RECORD, Ledger, Open, Request, amount, entered, running_budget
 from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Step
+from privreg.spending import Spender
 from privreg.tables import Categories, Records, Table, read_table, read_target
 
 
@@ -66,15 +64,11 @@ class TableEstimator(BaseEstimator):
         return tags
 
 
-class PrivateEstimator(TableEstimator):
+class PrivateEstimator(Spender, TableEstimator):
     """An estimator that sees its data through an `Account` only, and keeps the receipt in `receipt_`."""
 
-    epsilon: float
-    delta: float
     n_jobs: int | None
     random_state: Any
-    ledger: Ledger | None = None
-    dataset: str | None = None
 
     receipt_: Receipt
 
@@ -87,8 +81,7 @@ class PrivateEstimator(TableEstimator):
         budget = self._budget()
         self._check_parameters(budget)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        if self.ledger is not None:
-            self.ledger.check(str(self.dataset), self._request(budget))
+        self._ask_ledger()
         forget_fit(self)
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -97,7 +90,8 @@ class PrivateEstimator(TableEstimator):
         if choose is not None:
             records = choose(records, noise)
         account = self._open_account(budget, len(table), noise)
-        with self._entered(budget) as entry:
+        account.watch = self._watch
+        with self._entered() as entry:
             try:
                 self._learn(account, records)
             finally:
@@ -105,35 +99,6 @@ class PrivateEstimator(TableEstimator):
             entry.receipt = self.receipt_
         self._names = table.names
         return self
-
-    def _budget(self) -> Budget:
-        """What the fit may spend: a ledger keeps a part of delta."""
-        if self.ledger is None:
-            return Budget(self.epsilon, self.delta)
-        return running_budget(amount(self.epsilon, "epsilon"), amount(self.delta, "delta"))
-
-    def _request(self, budget: Budget) -> Request:
-        """What the ledger is asked for."""
-        return Request(
-            amount(self.epsilon, "epsilon"),
-            amount(self.delta, "delta"),
-            f"fit {type(self).__name__}",
-            RECORD if self._unit == ONE_RECORD else PERSON,
-            self._mu_squared(budget),
-        )
-
-    def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
-        """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
-        return None
-
-    @contextmanager
-    def _entered(self, budget: Budget) -> Iterator[Open]:
-        """What happens inside has been written down as spent."""
-        if self.ledger is None:
-            yield Open(0)
-        else:
-            with entered(self.ledger, str(self.dataset), self._request(budget)) as entry:
-                yield entry
 
     @property
     def _unit(self) -> str:

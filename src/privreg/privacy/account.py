@@ -25,6 +25,7 @@ class Account(ABC):
         self._noise = noise
         self._made: list[Step] = []
         self._rows: int | None = None  # as in `Receipt`
+        self.watch: Callable[[str], None] | None = None
 
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
         """What was spent so far."""
@@ -37,6 +38,8 @@ class Account(ABC):
     def _spend(self, step: Step) -> None:
         self._allow(step)
         self._made.append(step)
+        if self.watch is not None:
+            self.watch(step.name)
 
     def pick(self, step: Pick, scores: Int64) -> int:
         self._spend(step)

@@ -7,19 +7,19 @@ docs/proofs/ledger.md. Checks with real processes: tests/test_ledger.py, tests/t
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil, erfc, exp, inf, log, sqrt
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from privreg.errors import BudgetRefusedError, LedgerError
-from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget, adaptive_cost
+from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
 
@@ -32,7 +32,10 @@ _APPLICATION = 0x70726567  # marks the file as ours
 _VERSION = 1
 _WAIT = 60.0  # seconds for other processes to finish their entry
 _TABLES = """
-CREATE TABLE dataset (name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL);
+CREATE TABLE dataset (
+    name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, unit TEXT,
+    entries INTEGER NOT NULL DEFAULT 0, sum_epsilon TEXT NOT NULL DEFAULT '0', sum_delta TEXT NOT NULL DEFAULT '0',
+    mu_squared TEXT DEFAULT '0', last_delta TEXT);
 CREATE TABLE entry (
     number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES dataset (name), time TEXT NOT NULL,
     what TEXT NOT NULL, unit TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, mu_squared TEXT,
@@ -108,21 +111,36 @@ class Status:
     mu_squared: Fraction | None  # None if the accountant has no cost for one of the entries
     last_delta: Decimal | None = None
 
-    def fits(self, request: Request) -> bool:
-        """Whether a request stays within the budget."""
-        sums = (self.sum_epsilon + Fraction(request.epsilon), self.sum_delta + Fraction(request.delta))
-        if sums[0] <= Fraction(self.epsilon) and sums[1] <= Fraction(self.delta):
+    def after(self, request: Request) -> "Status":
+        """The status with one more request."""
+        mu_squared = None
+        if self.mu_squared is not None and request.mu_squared is not None:
+            mu_squared = self.mu_squared + Fraction(ceil(request.mu_squared * GRID), GRID)
+        return replace(
+            self,
+            unit=request.unit,
+            entries=self.entries + 1,
+            sum_epsilon=self.sum_epsilon + Fraction(request.epsilon),
+            sum_delta=self.sum_delta + Fraction(request.delta),
+            mu_squared=mu_squared,
+            last_delta=request.delta,
+        )
+
+    @property
+    def within(self) -> bool:
+        """Whether one of both totals is within the budget: the rule of docs/proofs/ledger.md."""
+        if self.sum_epsilon <= Fraction(self.epsilon) and self.sum_delta <= Fraction(self.delta):
             return True
-        if self.mu_squared is None or request.mu_squared is None:
+        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
             return False
-        return self.mu_squared + _on_grid(request.mu_squared) <= self._mu_budget
+        return self.mu_squared <= adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
 
     @property
     def accountant_epsilon(self) -> float | None:
-        """ε of all entries by the accountant, at the part of δ that is kept for it."""
+        """About the ε of all entries by the accountant, at the part of δ that is kept for it."""
         if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
             return None
-        return adaptive_cost(self.mu_squared, self._accountant_delta)
+        return gaussian_epsilon(sqrt(self.mu_squared), self._accountant_delta)
 
     @property
     def spent_epsilon(self) -> float:
@@ -142,9 +160,10 @@ class Status:
         left = Fraction(self.epsilon) - self.sum_epsilon if self.sum_delta + delta <= Fraction(self.delta) else 0
         summed = max(float(left), 0.0)
         running = round_down(delta * (1 - FOR_THE_ACCOUNTANT))
-        if self.mu_squared is None or running < SMALLEST_DELTA or self.mu_squared >= self._mu_budget:
+        if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
             return summed
-        return max(summed, adaptive_cost(self._mu_budget - self.mu_squared, running))
+        rest = gaussian_mu(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
+        return max(summed, gaussian_epsilon(sqrt(rest), running)) if rest > 0 else summed
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -162,12 +181,6 @@ class Status:
     @property
     def _accountant_delta(self) -> float:
         return max(round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT), 0.0)
-
-    @property
-    def _mu_budget(self) -> Fraction:
-        if self._accountant_delta < SMALLEST_DELTA:
-            return Fraction(-1)
-        return adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
 
 
 @dataclass(frozen=True)
@@ -201,7 +214,8 @@ class Ledger:
             self._check_version(file)
             if file.execute("SELECT 1 FROM dataset WHERE name = ?", [dataset]).fetchone():
                 raise LedgerError(f"{fspath(self.path)} has a data set {dataset!r} already; its budget stays as it is")
-            file.execute("INSERT INTO dataset VALUES (?, ?, ?, ?)", [dataset, *map(str, total), _now()])
+            line = [dataset, *map(str, total), _now()]
+            file.execute("INSERT INTO dataset (name, epsilon, delta, created) VALUES (?, ?, ?, ?)", line)
 
     def check(self, dataset: str, request: Request) -> None:
         """Raise BudgetRefusedError if the request would be refused now. Records nothing."""
@@ -211,14 +225,19 @@ class Ledger:
     def spend(self, dataset: str, request: Request) -> int:
         """Enter a request and return its number, or raise BudgetRefusedError. To be called before noise is drawn."""
         with self._opened("rw") as file:
-            self._admit(file, dataset, request)
-            mu_squared = None if request.mu_squared is None else str(ceil(request.mu_squared * GRID))
-            line = [dataset, _now(), request.what, request.unit, str(request.epsilon), str(request.delta), mu_squared]
+            after = self._admit(file, dataset, request).after(request)
+            amounts = [str(request.epsilon), str(request.delta), _grid_steps(request.mu_squared)]
             number = file.execute(
                 "INSERT INTO entry (dataset, time, what, unit, epsilon, delta, mu_squared, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun')",
-                line,
+                [dataset, _now(), request.what, request.unit, *amounts],
             ).lastrowid
+            file.execute(
+                "UPDATE dataset SET unit = ?, entries = ?, sum_epsilon = ?, sum_delta = ?, mu_squared = ?, "
+                "last_delta = ? WHERE name = ?",
+                [after.unit, after.entries, str(after.sum_epsilon), str(after.sum_delta),
+                 _grid_steps(after.mu_squared), str(after.last_delta), dataset],
+            )  # fmt: skip
         assert number is not None
         return number
 
@@ -246,42 +265,47 @@ class Ledger:
                 [dataset],
             ).fetchall()
         return [
-            Entry(number, name, time, what, unit, Decimal(epsilon), Decimal(delta), state, json.loads(receipt or "null"))
+            Entry(
+                number, name, time, what, unit, Decimal(epsilon), Decimal(delta), state, json.loads(receipt or "null")
+            )
             for number, name, time, what, unit, epsilon, delta, state, receipt in rows
         ]
 
-    def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> None:
+    def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> Status:
+        """The status before the request, if there is room for it."""
         status = self._status(file, dataset)
         if status.unit not in (None, request.unit):
             raise LedgerError(
                 f"the budget of {dataset!r} is for one {status.unit} since its first entry, "
                 f"and this request protects one {request.unit}"
             )
-        if not status.fits(request) or status.entries >= MOST_ENTRIES:
+        if not status.after(request).within or status.entries >= MOST_ENTRIES:
             raise BudgetRefusedError(
                 f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
                 f"One fit with δ = {float(status.next_delta):g} may have ε up to {_rounded_down(status.room)}"
             )
+        return status
 
     def _status(self, file: sqlite3.Connection, name: str) -> Status:
-        found = file.execute("SELECT epsilon, delta FROM dataset WHERE name = ?", [name]).fetchone()
+        found = file.execute(
+            "SELECT epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last_delta FROM dataset "
+            "WHERE name = ?",
+            [name],
+        ).fetchone()
         if found is None:
             known = ", ".join(repr(n) for (n,) in file.execute("SELECT name FROM dataset ORDER BY name LIMIT 8"))
             raise LedgerError(f"{fspath(self.path)} has no data set {name!r}; it has {known or 'none'}")
-        rows = file.execute(
-            "SELECT epsilon, delta, mu_squared, unit FROM entry WHERE dataset = ? ORDER BY number", [name]
-        ).fetchall()
-        accounted = all(row[2] is not None for row in rows)
+        epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
         return Status(
             name,
-            Decimal(found[0]),
-            Decimal(found[1]),
-            unit=rows[0][3] if rows else None,
-            entries=len(rows),
-            sum_epsilon=sum((Fraction(row[0]) for row in rows), Fraction()),
-            sum_delta=sum((Fraction(row[1]) for row in rows), Fraction()),
-            mu_squared=Fraction(sum(int(row[2]) for row in rows), GRID) if accounted else None,
-            last_delta=Decimal(rows[-1][1]) if rows else None,
+            Decimal(epsilon),
+            Decimal(delta),
+            unit,
+            entries,
+            Fraction(sum_epsilon),
+            Fraction(sum_delta),
+            None if mu_squared is None else Fraction(int(mu_squared), GRID),
+            None if last is None else Decimal(last),
         )
 
     @contextmanager
@@ -337,8 +361,37 @@ def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
     return total
 
 
-def _on_grid(mu_squared: Fraction) -> Fraction:
-    return Fraction(ceil(mu_squared * GRID), GRID)
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up and takes long to load."""
+    high = mu**2 / 2 + mu * sqrt(-2 * log(delta))
+    return _root(lambda epsilon: _curve(mu, epsilon) <= delta, high) if mu > 0 else 0.0
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """About the largest μ for which μ-GDP is (ε, δ)-DP, to show."""
+    high = 1.0
+    while _curve(high, epsilon) <= delta:
+        high *= 2
+    return _root(lambda mu: _curve(mu, epsilon) > delta, high)
+
+
+def _root(holds: Callable[[float], bool], high: float) -> float:
+    """Where a condition that holds at `high` begins to hold."""
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if middle == 0 or holds(middle) else (middle, high)
+    return high
+
+
+def _curve(mu: float, epsilon: float) -> float:
+    """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)."""
+    below, above = (erfc((epsilon / mu + sign * mu / 2) / sqrt(2)) / 2 for sign in (-1, 1))
+    return below - exp(min(epsilon + log(above), 0.0)) if above > 0 else below
+
+
+def _grid_steps(mu_squared: Fraction | None) -> str | None:
+    return None if mu_squared is None else str(ceil(mu_squared * GRID))
 
 
 def _pair(of: Status | Request) -> str:
