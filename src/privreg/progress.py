@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for people who wait."""
+"""Progress on stderr, for people who wait. Where nobody looks (no terminal), nothing is shown."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,5 +19,21 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda part: progress.update(task, completed=part)
 
 
-def _nothing(_part: float) -> None:
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Gives a function to be called with what is being done now. The line goes when the work is done."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _nothing
+        return
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("")
+        yield lambda what: progress.update(task, description=what)
+
+
+def _nothing(_: object) -> None:
     """Nobody looks."""

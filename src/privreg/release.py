@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg.privacy.receipt import Receipt
 from privreg.regression.base import PrivateRegressor
+from privreg.regression.loaded import LoadedModel
 from privreg.regression.private_linear import PrivateLinearRegression
 from privreg.regression.selected import SelectThenRegress
 
@@ -55,28 +56,31 @@ class Release:
         }
 
 
-def release_of(model: PrivateRegressor | SelectThenRegress, target: str = "y", method: str | None = None) -> Release:
-    """What a fitted private model released. `target` and `method` are names to show."""
+def release_of(
+    model: PrivateRegressor | SelectThenRegress | LoadedModel, target: str | None = None, method: str | None = None
+) -> Release:
+    """What a fitted private model, or one from a file, released.
+
+    `target` and `method` are names to show. By default they are those that the file has, or "y" and the class.
+    """
     check_is_fitted(model)
-    method = method or type(model).__name__
+    target = target or getattr(model, "target_name_", None) or "y"
+    method = method or str(getattr(model, "method_name_", type(model).__name__))
     if isinstance(model, PrivateLinearRegression):
         return _of_private_linear(model, target, method)
-    last = model.regressor_ if isinstance(model, SelectThenRegress) else model
-    first = model.selector_ if isinstance(model, SelectThenRegress) else model
-    released = getattr(last, "released_", True)
-    value = dict(zip(map(str, first._names), model.coef_.tolist(), strict=True))
-    chosen = model.selected_features_ if isinstance(model, SelectThenRegress) else first._names
+    plain = model if isinstance(model, LoadedModel) else LoadedModel.of(model)
+    columns = range(len(plain._names)) if plain._chosen is None else plain._chosen
     return Release(
         method,
         target,
-        list(first._names),
-        [Coefficient(name, value[name]) for name in map(str, chosen)] if released else [],
-        Coefficient("(intercept)", model.intercept_),
+        list(plain._names),
+        [Coefficient(plain._names[j], float(plain.coef_[j])) for j in columns] if plain.released_ else [],
+        Coefficient("(intercept)", plain.intercept_),
         None,
         None,
-        last._notes() if released else [],
-        [] if released else last._notes(),
-        model.receipt_,
+        list(plain.notes_) if plain.released_ else [],
+        [] if plain.released_ else list(plain.notes_),
+        plain.receipt_,
     )
 
 

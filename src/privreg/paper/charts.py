@@ -1,8 +1,6 @@
 """The charts: times ranked first and second, data sets with R² > 0, and the budget sweep."""
 
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +9,9 @@ from privreg.paper.catalogue import published
 from privreg.paper.methods import FLAGSHIP, METHODS
 from privreg.paper.results import Results, epsilon_name, podium, positive
 from privreg.paper.sweep import relative
+from privreg.report.drawing import png as png
+from privreg.report.drawing import style as _style
+from privreg.report.drawing import svg as svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,43 +30,6 @@ class Chart(NamedTuple):
 
     figure: "Figure"
     alt: str
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    """matplotlib as it comes, whatever the user has set, and the same file from the same numbers."""
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(
-            {
-                "svg.hashsalt": "privreg",
-                "svg.fonttype": "none",
-                "font.size": 9.5,
-                "axes.titlesize": 9.5,
-                "xtick.labelsize": 9,
-                "ytick.labelsize": 9.5,
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "text.color": _INK,
-            }
-        )
-        yield
-
-
-@_style()
-def svg(figure: "Figure") -> bytes:
-    out = io.BytesIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
-
-
-@_style()
-def png(figure: "Figure") -> bytes:
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=150)
-    return out.getvalue()
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,8 @@ class Ledger:
                 f"the budget of {dataset!r} is for one {status.unit} since its first entry, "
                 f"and this request protects one {request.unit}"
             )
-        if not status.after(request).within or status.entries >= MOST_ENTRIES:
+        alone = request.epsilon <= status.epsilon and request.delta <= status.delta
+        if not alone or not status.after(request).within or status.entries >= MOST_ENTRIES:
             raise BudgetRefusedError(
                 f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
                 f"One fit with δ = {float(status.next_delta):g} may have ε up to {_rounded_down(status.room)}"

@@ -1,5 +1,6 @@
 """What the regressors share: coefficients, prediction and the summary."""
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,20 @@ from privreg.privacy.receipt import Receipt
 from privreg.tables import Table
 
 
-class PrivateRegressor(RegressorMixin, PrivateEstimator):
+class Savable:
+    """A fitted private model that can be written to a file."""
+
+    def save(self: Any, path: str | PathLike[str]) -> None:
+        """Write the model as plain JSON; `privreg.load_model` reads it."""
+        from privreg.model_file import save_model
+
+        save_model(self, path)
+
+
+class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
     """A scikit-learn regressor whose coefficients were released privately.
 
-    After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`.
+    After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`, `save(path)`.
     """
 
     coef_: Float64
@@ -52,6 +63,11 @@ def linear(table: Table, coef: Float64, intercept: float) -> Float64:
     for j in np.flatnonzero(coef):
         result += coef[j] * table[int(j)]
     return result
+
+
+def order_chosen(features: list[Any]) -> str:
+    """What a summary says about a selection."""
+    return "Features in the order chosen: " + ", ".join(map(str, features)) + "."
 
 
 def describe(notes: list[str], names: list[Any], coef: Float64, intercept: float, receipt: Receipt) -> str:

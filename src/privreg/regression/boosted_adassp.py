@@ -135,20 +135,25 @@ class BoostedAdaSSP(PrivateRegressor):
         return (vectors / values) @ vectors.T
 
     def _predict(self, table: Table) -> Float64:
-        result = np.empty(table.n_rows)
-        size = max(2**18 // (len(table) + 1), 1)
-        for first in range(0, table.n_rows, size):
-            rows = table.rows(np.arange(first, min(first + size, table.n_rows)))
-            factors = shrink_factors(rows, float(self.clip_x))
-            shrunk = rows * factors[:, None]
-            result[first : first + size] = shrunk @ self.coef_ + factors * self.intercept_
-        return result
+        return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
 
     def _notes(self) -> list[str]:
         return [
             f"A linear model of {len(self._names)} features, on records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."
         ]
+
+
+def linear_on_shrunk(table: Table, coef: Float64, intercept: float, clip: float) -> Float64:
+    """The model on rows that are shrunk to norm `clip`, as those it was fitted on."""
+    result = np.empty(table.n_rows)
+    size = max(2**18 // (len(table) + 1), 1)
+    for first in range(0, table.n_rows, size):
+        rows = table.rows(np.arange(first, min(first + size, table.n_rows)))
+        factors = shrink_factors(rows, clip)
+        shrunk = rows * factors[:, None]
+        result[first : first + size] = shrunk @ coef + factors * intercept
+    return result
 
 
 def _release_symmetric(account: Account, step: Gaussian, matrix: Int64) -> Float64:

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from math import isfinite
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -128,13 +127,6 @@ class PrivateLinearRegression(PrivateRegressor):
         """All predictions lie in this range; None if the model is a constant."""
         label = self.model_.label
         return (label.centre - label.limit, label.centre + label.limit) if self.model_.terms else None
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model as plain JSON; `privreg.load_model` reads it."""
-        from privreg.model_file import save_model
-
-        check_is_fitted(self)
-        save_model(self, path)
 
     @property
     def _rows(self) -> int:

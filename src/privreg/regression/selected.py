@@ -14,17 +14,18 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
-from privreg.regression.base import describe
+from privreg.regression.base import Savable, describe, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
 from privreg.selection.dp_kendall import DPKendall
 from privreg.selection.sub_lasso import SubLasso
-from privreg.tables import Categories
+from privreg.spending import Spender
+from privreg.tables import Categories, Records, read_table, read_target
 
 SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
 
 
-class SelectThenRegress(RegressorMixin, BaseEstimator):
+class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
     """Choose k features privately, then fit a private linear model to them: the paper's L- and K- methods.
 
     The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
@@ -76,26 +77,18 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features, then fit. Spends the budget."""
-        budget = Budget(self.epsilon, self.delta)
+        budget = self._budget()
         forget_fit(self)
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
         selector._check_parameters(budget)
         self._check_regression(budget)
-        parts = []
-        try:
-            parts.append(selector)
-            selector.fit(X, y)
-            rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
-            counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
-            regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seeds[1])
-            parts.append(regressor)
-            regressor.fit(selector.transform(X), y)
-        finally:
-            receipts = [p.receipt_ for p in parts if hasattr(p, "receipt_")]
-            if receipts:
-                steps = tuple(step for r in receipts for step in r.steps)
-                self.receipt_ = Receipt(steps, budget, all(r.private for r in receipts), receipts[-1].unit)
+        self._ask_ledger()
+        if self.ledger is not None:  # what is wrong with the table must show before it is entered
+            Records(read_table(X, self.categories), read_target(y))
+        with self._entered() as entry:
+            regressor = self._fit_parts(X, y, selector, budget, seeds[1])
+            entry.receipt = self.receipt_
         self.selector_, self.regressor_ = selector, regressor
         self.n_features_in_ = selector.n_features_in_
         if hasattr(selector, "feature_names_in_"):
@@ -106,6 +99,27 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
         self.intercept_ = regressor.intercept_
         return self
 
+    def _fit_parts(
+        self, X: Any, y: Any, selector: DPKendall | SubLasso, budget: Budget, seed: Any
+    ) -> TukeyRegression | BoostedAdaSSP:
+        """Fit the selector and then the regressor, which is returned. The receipt is kept also if one of them dies."""
+        parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
+        selector._watch = self._watch
+        try:
+            selector.fit(X, y)
+            rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
+            counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
+            regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
+            regressor._watch = self._watch
+            parts.append(regressor)
+            regressor.fit(selector.transform(X), y)
+        finally:
+            receipts = [p.receipt_ for p in parts if hasattr(p, "receipt_")]
+            if receipts:
+                steps = tuple(step for r in receipts for step in r.steps)
+                self.receipt_ = Receipt(steps, budget, all(r.private for r in receipts), receipts[-1].unit)
+        return regressor
+
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
         check_is_fitted(self)
@@ -115,8 +129,7 @@ class SelectThenRegress(RegressorMixin, BaseEstimator):
         """The model, what to know about it, and what it cost, as text."""
         check_is_fitted(self)
         chosen = self.selector_._labels(np.flatnonzero(self.selector_.get_support()).tolist())
-        notes = ["Features in the order chosen: " + ", ".join(map(str, self.selected_features_)) + "."]
-        notes += self.regressor_._notes()
+        notes = [order_chosen(self.selected_features_), *self.regressor_._notes()]
         return describe(notes, chosen, self.regressor_.coef_, self.intercept_, self.receipt_)
 
     def _check_regression(self, budget: Budget) -> None:

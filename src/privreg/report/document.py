@@ -45,7 +45,38 @@ class Code:
     text: str
 
 
-Block = str | Grid | Picture | Code  # a str is a paragraph
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they are."""
+
+    pairs: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of sentences."""
+
+    texts: list[str]
+
+
+@dataclass(frozen=True)
+class Box:
+    """What nobody may overlook."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """JSON: folded up for people, and by its `name` for programs."""
+
+    name: str
+    title: str
+    text: str
+
+
+Block = str | Grid | Picture | Code | Facts | Items | Box | Record  # a str is a paragraph
 
 
 @dataclass(frozen=True)
@@ -59,6 +90,7 @@ class Document:
     title: str
     lead: str  # the finding, in a paragraph
     sections: Sequence[Section]
+    notice: Box | None = None  # right below the lead
 
 
 def words(text: str) -> Entry:
@@ -74,7 +106,8 @@ def count(value: int) -> Entry:
 def markdown(document: Document) -> str:
     """The report as one Markdown page; pictures are links to their files."""
     head = f"# {escaped(document.title)}\n\n{escaped(document.lead)}\n"
-    return "\n".join([head, *map(markdown_section, document.sections)])
+    notice = [_block(document.notice) + "\n"] if document.notice else []
+    return "\n".join([head, *notice, *map(markdown_section, document.sections)])
 
 
 def markdown_section(section: Section) -> str:
@@ -90,8 +123,14 @@ def escaped(text: str) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, str):
         return escaped(block)
-    if isinstance(block, Code):
+    if isinstance(block, Code | Record):
         return "\n".join("    " + line for line in block.text.splitlines())
+    if isinstance(block, Facts):
+        return "\n".join(f"- {escaped(name)}: {escaped(text)}" for name, text in block.pairs)
+    if isinstance(block, Items):
+        return "\n".join(f"- {escaped(text)}" for text in block.texts)
+    if isinstance(block, Box):
+        return f"> **{escaped(block.title)}** {escaped(block.text)}"
     if isinstance(block, Picture):
         return f"![{escaped(block.alt)}]({block.file})"
     parts = [f"### {escaped(block.title)}"] if block.title else []

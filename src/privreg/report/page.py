@@ -5,7 +5,7 @@ from base64 import b64encode
 from html import escape
 from importlib.resources import files
 
-from privreg.report.document import Block, Code, Document, Entry, Grid, Picture
+from privreg.report.document import Block, Box, Code, Document, Entry, Facts, Grid, Items, Picture, Record
 
 NARROW = 760  # pixels up to which a screen gets the narrow version of a picture
 
@@ -23,7 +23,7 @@ script-src 'unsafe-inline'; img-src data:">
 <main>
 <h1>{title}</h1>
 <p class="lead">{lead}</p>
-<nav aria-label="Contents"><ul>
+{notice}<nav aria-label="Contents"><ul>
 {contents}
 </ul></nav>
 {sections}
@@ -34,8 +34,8 @@ script-src 'unsafe-inline'; img-src data:">
 """
 
 
-def page(document: Document) -> str:
-    """The whole page."""
+def page(document: Document, *styles: str) -> str:
+    """The whole page. `styles` are further style sheets of this folder."""
     titles = [escape(section.title) for section in document.sections]
     bodies = ["\n".join(map(_block, section.blocks)) for section in document.sections]
     sections = [
@@ -45,9 +45,10 @@ def page(document: Document) -> str:
     return _PAGE.format(
         title=escape(document.title),
         lead=escape(document.lead),
+        notice=box(document.notice) + "\n" if document.notice else "",
         contents="\n".join(f'<li><a href="#s{i}">{title}</a></li>' for i, title in enumerate(titles, 1)),
         sections="\n".join(sections),
-        style=_file("page.css"),
+        style="".join(map(_file, ("page.css", *styles))),
         script=_file("page.js"),
     )
 
@@ -75,14 +76,40 @@ def picture(chart: Picture) -> str:
     )
 
 
+def box(notice: Box) -> str:
+    return f'<div class="box" role="note"><strong>{escape(notice.title)}</strong> {escape(notice.text)}</div>'
+
+
+def record(block: Record) -> str:
+    """JSON twice: to read, and as a script element that is data. Without < nothing in it can end the element."""
+    data = block.text.replace("<", "\\u003c")
+    return (
+        f"<details><summary>{escape(block.title)}</summary>{_code(block.text)}</details>\n"
+        f'<script type="application/json" id="{escape(block.name)}">{data}</script>'
+    )
+
+
 def _block(block: Block) -> str:
     if isinstance(block, Grid):
         return table(block)
     if isinstance(block, Picture):
         return picture(block)
+    if isinstance(block, Box):
+        return box(block)
+    if isinstance(block, Record):
+        return record(block)
     if isinstance(block, Code):
-        return f"<pre>{escape(block.text)}</pre>"
+        return _code(block.text)
+    if isinstance(block, Facts):
+        pairs = (f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in block.pairs)
+        return "<dl>\n" + "\n".join(pairs) + "\n</dl>"
+    if isinstance(block, Items):
+        return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in block.texts) + "\n</ul>"
     return f"<p>{escape(block)}</p>"
+
+
+def _code(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
 
 
 def _has_numbers(grid: Grid, column: int) -> bool:

@@ -1,0 +1,182 @@
+"""Which columns of a file a request uses, and their declared levels. Only names, kinds and levels are looked at."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from privreg.errors import SchemaError
+from privreg.files import DataFile
+
+_LISTED = 8  # columns named in a message
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a fit, and the declared levels of its categories."""
+
+    target: str
+    features: list[str]
+    person: str | None
+    categories: dict[str, list[Any]]
+
+
+def choose_columns(
+    file: DataFile,
+    target: str,
+    features: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    person: str | None = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
+) -> Columns:
+    """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
+    categories = categories or {}
+    _check_names(file, target, features, drop, person, categories)
+    _check_uses(target, features, drop, person)
+    chosen = list(features) or [name for name in file.columns if name not in (target, person, *drop)]
+    if not chosen:
+        raise SchemaError(f"no features are left: {file.path} has no column besides the target and those left out")
+    _check_target(file, target)
+    if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
+        raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
+    for name in categories:
+        if name == target:
+            raise SchemaError(
+                f"--category: column {name!r} is the target, which must be numbers; levels are for features"
+            )
+        if name not in chosen:
+            raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
+    named = bool(features)
+    levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
+    return Columns(target, chosen, person, {name: given for name, given in levels.items() if given is not None})
+
+
+def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any]]:
+    """Levels as declared by options COL=a,b,c and by a JSON file {"col": ["a", "b"]}."""
+    levels: dict[str, list[Any]] = {}
+    for option in options:
+        name, equals, given = option.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise SchemaError(f"--category {option}: write it as COLUMN=level,level,…")
+        _add(levels, name, [level.strip() for level in given.split(",")], "--category")
+    if file is not None:
+        for name, entry in _json_object(file):
+            _add(levels, name, _json_levels(name, entry, file), f"--categories {file}")
+    return levels
+
+
+def _check_names(
+    file: DataFile,
+    target: str,
+    features: Sequence[str],
+    drop: Sequence[str],
+    person: str | None,
+    categories: Mapping[str, Sequence[Any]],
+) -> None:
+    given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
+    given += [("--person", person)] if person is not None else []
+    given += [("--category", name) for name in categories]
+    for option, name in given:
+        if name not in file.columns:
+            raise unknown_column(option, name, file)
+
+
+def unknown_column(option: str, name: str, file: DataFile) -> SchemaError:
+    """The error for a name that no column has, with the nearest one that there is."""
+    return SchemaError(f"{option}: no column {name!r} in {file.path}; {_advice(name, list(file.columns))}")
+
+
+def _advice(name: str, columns: list[str]) -> str:
+    folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
+    near = get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    more = ", …" if len(columns) > _LISTED else ""
+    return f"it has {', '.join(map(repr, columns[:_LISTED]))}{more}"
+
+
+def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
+    """No column has two uses."""
+    if person == target:
+        raise SchemaError(f"--person: column {target!r} is the target")
+    for role, name in (("target", target), ("person", person)):
+        if name in drop:
+            raise SchemaError(f"--drop: column {name!r} is the {role}; it cannot be left out")
+        if name in features:
+            raise SchemaError(f"--features: column {name!r} is the {role}; it cannot be a feature too")
+    for name in features:
+        if name in drop:
+            raise SchemaError(f"column {name!r} is in both --features and --drop; remove it from one of them")
+        if features.count(name) > 1:
+            raise SchemaError(f"--features: column {name!r} is listed twice")
+
+
+def _check_target(file: DataFile, target: str) -> None:
+    kind = file.columns[target]
+    if kind not in ("number", "boolean"):
+        held = "categories" if kind == "category" else kind
+        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
+
+
+def _levels(file: DataFile, name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
+    """The levels of a feature; None if it needs none."""
+    kind = file.columns[name]
+    leave_out = "leave it out of --features" if named else f"leave it out with --drop {name}"
+    if kind not in ("number", "boolean", "text", "category"):
+        raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {leave_out}")
+    if declared is not None:
+        return list(declared)
+    if kind == "text":
+        raise SchemaError(
+            f"column {name!r} holds text: declare its levels with --category {name}=a,b,c, or {leave_out}"
+        )
+    return file.levels(name) if kind == "category" else None
+
+
+def _add(levels: dict[str, list[Any]], name: str, given: list[Any], option: str) -> None:
+    if name in levels:
+        raise SchemaError(f"{option}: the levels of column {name!r} are declared twice")
+    times = Counter(given)
+    for level in given:
+        if isinstance(level, str) and not level.strip():
+            raise SchemaError(f"{option}: column {name!r} has an empty level; a missing value needs no level")
+        if times[level] > 1:
+            raise SchemaError(f"{option}: column {name!r} has the level {level!r} twice")
+    levels[name] = given
+
+
+def _json_object(file: Path) -> list[tuple[str, Any]]:
+    """The entries of the object in the file, those of the same name too, which a dict would hide."""
+    try:
+        entries = json.loads(file.read_bytes(), object_pairs_hook=_Entries)
+    except (ValueError, RecursionError):  # no JSON, or not UTF-8
+        raise SchemaError(f"--categories {file}: the file is not JSON") from None
+    if not isinstance(entries, _Entries):
+        raise SchemaError(f'--categories {file}: the file must hold an object like {{"column": ["level", "level"]}}')
+    return entries
+
+
+class _Entries(list[tuple[str, Any]]):
+    """The entries of a JSON object."""
+
+
+def _json_levels(name: str, entry: Any, file: Path) -> list[Any]:
+    wanted = f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers"
+    if type(entry) is not list or not entry:
+        raise SchemaError(wanted)
+    texts = all(isinstance(level, str) for level in entry)
+    if not texts and not all(_is_number(level) for level in entry):
+        raise SchemaError(wanted)
+    return entry
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        return isinstance(level, int | float) and not isinstance(level, bool) and math.isfinite(level)
+    except OverflowError:  # an integer beyond float64
+        return False

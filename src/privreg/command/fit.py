@@ -1,0 +1,117 @@
+"""`privreg fit` and `privreg select`."""
+
+import json
+import shlex
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from privreg.command.request import Source, Spending, carry_out
+from privreg.command.show import show_fit, show_selection
+from privreg.errors import NotReleasedWarning
+from privreg.model_file import save_model
+from privreg.outputs import check_place, write_whole
+from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
+from privreg.privacy.ledger import Ledger
+from privreg.regression.private_linear import PrivateLinearRegression
+from privreg.release import release_of
+from privreg.report.model import Asked, report_page
+from privreg.selection.dp_kendall import DPKendall
+from privreg.selection.sub_lasso import SubLasso
+
+USUAL_K = 5  # of methods that choose a given number of features: the paper's
+PRIVATE = [name for name in METHODS if name != "NonDP"]
+SELECTORS = {"kendall": DPKendall, "sublasso": SubLasso}
+
+
+def run_fit(
+    source: Source,
+    spending: Spending,
+    method: str,
+    k: int | str,
+    rows_per_person: int,
+    out: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit a model, write what was asked for, and print it."""
+    estimator, name = make_estimator(method, k, source, rows_per_person)
+    places = {"model": out, "report": report}
+    for place in filter(None, places.values()):
+        check_place(place)
+    if out is not None and report is not None and out.absolute() == report.absolute():
+        raise ValueError("--out and --report name the same file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotReleasedWarning)  # the release has it in words
+        carry_out(estimator, source, spending, f"fit {source.target}: {name}")
+    release = release_of(estimator, source.target, name)
+    ledger = _entry(spending)
+    failed: OSError | None = None
+    try:
+        if out is not None:
+            save_model(estimator, out, target=source.target, method=name)
+        if report is not None:
+            asked = Asked(source.data.name, _typed(), source.person, ledger)
+            write_whole(report, report_page(release, asked))
+    except OSError as error:  # the budget is spent: what it bought is shown in any case
+        failed = error
+    files = {kind: str(place) for kind, place in places.items() if place is not None}
+    if as_json:
+        print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
+    else:
+        show_fit(release, files, ledger)
+    if failed is not None:
+        raise failed
+
+
+def run_select(source: Source, spending: Spending, method: str, k: int, as_json: bool) -> None:
+    """Choose features and print them."""
+    if method not in SELECTORS:
+        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
+    if source.person is not None:
+        raise ValueError("--person: selection alone protects records, not people; use privreg fit --k")
+    selector = SELECTORS[method](k=k)
+    carry_out(selector, source, spending, f"select for {source.target}: {type(selector).__name__}")
+    ledger = _entry(spending)
+    if as_json:
+        chosen = {"method": method, "target": source.target, "selected_features": selector.selected_features_}
+        print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
+    else:
+        show_selection(selector, source.target, ledger)
+
+
+def make_estimator(method: str, k: int | str, source: Source, rows_per_person: int) -> tuple[Any, str]:
+    """The estimator of a method, and the name to show."""
+    if method in ("auto", FLAGSHIP):
+        return PrivateLinearRegression(k=k, rows_per_person=rows_per_person), FLAGSHIP
+    if method not in PRIVATE:
+        raise ValueError(f"--method must be one of auto, {', '.join(PRIVATE)}; got {method!r}")
+    if source.person is not None:
+        raise ValueError(f"--person: {method} protects records, not people; leave --method out")
+    if not selects(method) and k != "auto":
+        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict"), method
+
+
+def _entry(spending: Spending) -> dict[str, Any] | None:
+    """What the ledger says after the request."""
+    if spending.ledger is None or spending.dataset is None:
+        return None
+    ledger = Ledger(spending.ledger)
+    status = ledger.status(spending.dataset)[0]
+    return {
+        "file": spending.ledger.name,
+        "dataset": spending.dataset,
+        "epsilon": float(status.epsilon),
+        "delta": float(status.delta),
+        "spent_epsilon": status.spent_epsilon,
+        "entries": status.entries,
+        "room": {"epsilon": status.room, "delta": float(status.next_delta)},
+    }
+
+
+def _typed() -> str:
+    """The command as it was typed, without the folders of files."""
+    words = [Path(word).name if "/" in word and "=" not in word else word for word in sys.argv[1:]]
+    return shlex.join(["privreg", *words])

@@ -1,0 +1,80 @@
+"""`privreg predict`: any number of rows, a batch at a time."""
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from privreg.columns import unknown_column
+from privreg.errors import ModelFileError, SchemaError
+from privreg.files import DataFile, open_file
+from privreg.model_file import load_model
+from privreg.outputs import check_place, whole_file
+from privreg.progress import stages
+
+PREDICTION = "prediction"
+
+
+def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
+    """Write a prediction for each row of the file: to a file, or to standard output as CSV."""
+    if out is not None:
+        check_place(out)
+    model = load_model(model_file)
+    features = list(getattr(model, "feature_names_in_", []))
+    if not features:
+        raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
+    file = open_file(data)
+    _check_columns(file, features, keep)
+    with stages() as stage, _sink(out) as sink:
+        rows = 0
+        writer = None
+        for batch in file.batches(
+            [*features, *(name for name in keep if name not in features)], model.categories or {}
+        ):
+            # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
+            table = batch.select(keep).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
+            writer = writer or _writer(sink, table.schema, out)
+            writer.write_table(table)
+            rows += len(table)
+            stage(f"predicting: {rows:,} rows")
+        if writer is None:
+            writer = _writer(sink, pa.schema([*((name, pa.null()) for name in keep), (PREDICTION, pa.float64())]), out)
+        writer.close()
+
+
+def _check_columns(file: DataFile, features: list[str], keep: list[str]) -> None:
+    for name in features:
+        if name not in file.columns:
+            raise unknown_column("the model needs a column that is missing", name, file)
+    for name in keep:
+        if name not in file.columns:
+            raise unknown_column("--keep", name, file)
+    if PREDICTION in keep or len(set(keep)) < len(keep):
+        raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[BinaryIO]:
+    if out is None:
+        yield sys.stdout.buffer
+    else:
+        with whole_file(out) as file:
+            yield file
+
+
+def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
+    if out is not None and out.suffix.lower() in (".parquet", ".pq"):
+        return pq.ParquetWriter(sink, schema)
+    separator = "\t" if out is not None and out.suffix.lower() == ".tsv" else ","
+    head = io.StringIO()
+    csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)  # arrow would quote every name
+    sink.write(head.getvalue().encode())
+    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
+    return pa_csv.CSVWriter(sink, schema, write_options=options)

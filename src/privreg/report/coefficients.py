@@ -1,0 +1,174 @@
+"""The model: table of coefficients, chart, formula, and how to read them."""
+
+from math import isfinite
+
+from privreg.release import Coefficient, Release
+from privreg.report import model_charts
+from privreg.report.document import Block, Code, Entry, Grid, words
+from privreg.report.model_charts import Effect
+from privreg.report.words import count_of, number, shown, span
+
+
+def has_ranges(release: Release) -> bool:
+    """Whether the method tells where its model is linear."""
+    return any(c.linear_from is not None for c in release.coefficients)
+
+
+def shrinks_rows(release: Release) -> bool:
+    """Whether the method shrinks a row before it applies the formula; its notes say how (`BoostedAdaSSP`)."""
+    return any("shrunk" in note for note in release.notes)
+
+
+def effect(coefficient: Coefficient) -> Effect:
+    """How much the prediction changes when the feature goes through its linear range."""
+    if coefficient.linear_from is None or coefficient.linear_to is None:
+        return Effect(coefficient.feature, coefficient.value, coefficient.low, coefficient.high)
+    width = coefficient.linear_to - coefficient.linear_from
+    ends = [None if end is None else end * width for end in (coefficient.low, coefficient.high)]
+    return Effect(coefficient.feature, coefficient.value * width, *ends)
+
+
+def blocks(release: Release) -> list[Block]:
+    """The section."""
+    return _linear(release) if release.coefficients else _constant(release)
+
+
+def formula(release: Release) -> str:
+    """target ≈ intercept + coefficient · feature …, a line for each."""
+    lines = [f"{shown(release.target)} ≈ {number(release.intercept.value)}"]
+    for c in release.coefficients:
+        lines.append(f"  {'−' if c.value < 0 else '+'} {number(abs(c.value))} · {shown(c.feature)}")
+    return "\n".join(lines)
+
+
+def table(release: Release) -> Grid:
+    """All coefficients in the order chosen, the intercept last. Columns that the method does not tell are left out."""
+    told = [*release.coefficients, release.intercept]
+    head, parts = ["feature", "coefficient"], [_name, _value]
+    if any(c.error is not None for c in told):
+        head, parts = [*head, "std. error", "95 % interval"], [*parts, _error, _interval]
+    if has_ranges(release):
+        head, parts = [*head, "linear between"], [*parts, _range]
+    return Grid(head, [[part(c) for part in parts] for c in told], "Coefficients", _note(release))
+
+
+_SHRUNK = (
+    "Before the formula is applied, the values of a row are shrunk together if they are large: “What to know” says how."
+)
+
+
+def _linear(release: Release) -> list[Block]:
+    used, offered = len(release.coefficients), len(release.columns)
+    target = shown(release.target)
+    found: list[Block] = [
+        f"The model uses {used} of {count_of(offered, 'column')}, listed in the order in which they were chosen. "
+        "All numbers are in the units of the data."
+        if used < offered
+        else "The model uses all columns that were offered. All numbers are in the units of the data.",
+        _example(release),
+        table(release),
+        *_chart(release),
+        "The model as a formula:",
+        Code(formula(release)),
+    ]
+    if not has_ranges(release):
+        return [*found, _SHRUNK] if shrinks_rows(release) else found
+    rule = (
+        "Cut off: each feature counts only within its range in the table (“linear between”). A value below or above "
+        "counts as if it were at the end of the range; for some columns with long tails it goes on with another slope, "
+        "which the model file holds."
+    )
+    if release.prediction_range is None:
+        return [*found, rule]
+    low, high = map(number, release.prediction_range)
+    return [*found, f"{rule} Predictions of {target} always lie between {low} and {high}."]
+
+
+def _constant(release: Release) -> list[Block]:
+    target = shown(release.target)
+    return [
+        f"The model is a constant: it predicts {number(release.intercept.value)} for every row, whatever is in it.",
+        Code(formula(release)),
+        f"This does not mean that {target} has nothing to do with the columns. It means that at this budget the noise "
+        "would have drowned what the records tell. A table of wrong coefficients would have been worse.",
+        "What helps: more records, a larger ε, or fewer columns. The command privreg plan says beforehand, without "
+        "reading data, what accuracy to expect of PrivateLinearRegression. A further fit spends budget again; this one "
+        "stays spent.",
+        *(["Read the warnings under “What to know” before you use it."] if release.warnings else []),
+    ]
+
+
+def _example(release: Release) -> str:
+    if shrinks_rows(release):
+        return "A coefficient cannot be read on its own, because rows are shrunk before the formula is applied."
+    first = max(release.coefficients, key=lambda c: _size(effect(c).value))
+    way = "higher" if first.value >= 0 else "lower"
+    return (
+        f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "
+        f"prediction of {shown(release.target)} is {number(abs(first.value))} {way}. It says what goes together in "
+        "these records, not what causes what."
+    )
+
+
+def _size(value: float) -> float:
+    return abs(value) if isfinite(value) else 0.0
+
+
+def _chart(release: Release) -> list[Block]:
+    effects = [effect(c) for c in release.coefficients]
+    drawn = model_charts.largest(effects)
+    if not drawn:
+        return ["The coefficients are too large to be drawn: this model is of no use."]
+    which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
+    if has_ranges(release):
+        what, how = f"change of {_short(release.target)}", "lower to upper end of range"
+        text = (
+            "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can "
+            "be: they show how much the prediction changes when a feature goes from the lower to the upper end of its "
+            "linear range. (A column that is only 0 or 1 has less: its effect is its coefficient.) "
+        )
+    else:
+        what, how = "coefficient", "in the units of the data"
+        text = (
+            "The chart shows the coefficients as they are. They have different units (per year, per kilogram), so a "
+            "longer bar does not mean a more important column. "
+        )
+    lines = "Lines are 95 % intervals. " if any(e.low is not None for e in drawn) else ""
+    return [f"{text}{which}{lines}".rstrip(), model_charts.effects_picture(drawn, what, how)]
+
+
+def _short(name: str) -> str:
+    name = shown(name)
+    return name if len(name) <= 20 else name[:19] + "…"
+
+
+def _note(release: Release) -> str:
+    texts = ["The intercept is the formula's value where all features are 0, which may be far from any record."]
+    if any(c.error is not None for c in release.coefficients):
+        texts.append(
+            "Std. error: how far a coefficient is typically off, by chance in the records and by privacy noise "
+            "together. The 95 % interval holds the right value in about 95 of 100 such fits, if a linear model is true."
+        )
+    else:
+        texts.append("This method does not tell how uncertain its coefficients are.")
+    return " ".join(texts)
+
+
+def _name(c: Coefficient) -> Entry:
+    return words(shown(c.feature))
+
+
+def _value(c: Coefficient) -> Entry:
+    return Entry(number(c.value), order=c.value)
+
+
+def _error(c: Coefficient) -> Entry:
+    return Entry("") if c.error is None else Entry(number(c.error, 2), order=c.error)
+
+
+def _interval(c: Coefficient) -> Entry:
+    return Entry(span(c.low, c.high), order=c.low)
+
+
+def _range(c: Coefficient) -> Entry:
+    return Entry(span(c.linear_from, c.linear_to), order=c.linear_from)

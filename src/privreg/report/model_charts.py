@@ -1,0 +1,110 @@
+"""The charts of a model's report: what the features do to the prediction, and where the budget went."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from privreg.report.document import Picture
+from privreg.report.drawing import INK, style, svg
+from privreg.report.words import number, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 20  # bars
+LARGEST = 1e100  # beyond, there is nothing to draw
+_UP, _DOWN, _LINE = "#56a0d3", "#e69f5c", "#b8b8b8"
+_WIDE, _NARROW = (7.5, 34), (3.4, 16)  # inches, and letters of a name; the narrow one fits a phone
+_ROW = 0.3  # inches for a bar
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A bar: what a feature does to the prediction, with the ends of its interval if there is one."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def largest(effects: Sequence[Effect]) -> list[Effect]:
+    """Those to draw, the largest first."""
+    drawable = [e for e in effects if all(v is None or abs(v) < LARGEST for v in (e.value, e.low, e.high))]
+    return sorted((e for e in drawable if isfinite(e.value)), key=lambda e: -abs(e.value))[:MOST]
+
+
+def effects_picture(effects: Sequence[Effect], what: str, how: str) -> Picture:
+    """Bars to either side of 0, with intervals. `effects` are as `largest` gives them."""
+    told = [f"{shown(e.name)} {number(e.value, 3)}{_interval(e)}" for e in effects]
+    wide = _quietly(_effects(effects, f"{what}, {how}", *_WIDE))
+    narrow = _quietly(_effects(effects, f"{what},\n{how}", *_NARROW))
+    return Picture("effects.svg", f"{what[:1].upper()}{what[1:]}, {how}: {'; '.join(told)}.", wide, narrow)
+
+
+def shares_picture(tenths: dict[str, int]) -> Picture:
+    """A bar for each purpose. Shares are in tenths of a per cent."""
+    told = [f"{name} {value / 10:.1f} %" for name, value in tenths.items()]
+    wide, narrow = (_quietly(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
+    return Picture("budget.svg", f"Shares of the budget: {', '.join(told)}.", wide, narrow)
+
+
+@style()
+def _effects(effects: Sequence[Effect], axis: str, width: float, letters: int) -> "Figure":
+    figure, ax = _bars([_short(e.name, letters) for e in effects], width)
+    values = [e.value for e in effects]
+    ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
+    for i, effect in enumerate(effects):
+        if effect.low is not None and effect.high is not None:
+            ax.plot([effect.low, effect.high], [i, i], color=INK, linewidth=1.3, marker="|", markersize=6)
+    ax.axvline(0, color=INK, linewidth=0.8)
+    ax.xaxis.get_major_locator().set_params(nbins=4 if width < _WIDE[0] else 8)
+    ax.set_xlabel(axis).set_parse_math(False)  # a $ in a name is a $
+    return figure
+
+
+@style()
+def _shares(tenths: dict[str, int], width: float) -> "Figure":
+    figure, ax = _bars(list(tenths), width)
+    shares = [value / 10 for value in tenths.values()]
+    bars = ax.barh(range(len(shares)), shares, 0.66, color=_UP)
+    ax.bar_label(bars, [f"{share:.1f} %" for share in shares], padding=3)
+    ax.set_xlim(0, 1.22 * max(shares))
+    ax.set_xticks([])
+    ax.spines.bottom.set_visible(False)
+    return figure
+
+
+def _bars(names: list[str], width: float) -> tuple["Figure", Any]:
+    """Axes with a row for each name, from the top."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, _ROW * len(names) + 0.8), layout="constrained")
+    ax = figure.subplots()
+    ax.set_yticks(range(len(names)), names)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.spines.left.set_visible(False)
+    return figure, ax
+
+
+def _quietly(figure: "Figure") -> bytes:
+    """The file. Letters that matplotlib's font lacks are drawn by the browser, so that is nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        return svg(figure)
+
+
+def _short(name: str, letters: int) -> str:
+    name = shown(name)
+    return name if len(name) <= letters else name[: letters - 1] + "…"
+
+
+def _interval(effect: Effect) -> str:
+    if effect.low is None or effect.high is None:
+        return ""
+    return f" ({number(effect.low, 3)} to {number(effect.high, 3)})"

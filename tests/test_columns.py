@@ -1,0 +1,255 @@
+"""Which columns a request uses: every mistake is told in one line that names the column and the way out."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privreg.columns import Columns, choose_columns, read_levels
+from privreg.errors import SchemaError
+from privreg.files import DataFile, open_file
+from privreg.tables import read_table, read_target
+
+KINDS = {
+    "id": "number",
+    "labinc": "number",
+    "Age": "number",
+    "town": "text",
+    "flag": "boolean",
+    "grade": "category",
+    "born": "date",
+    "tags": "list<element: string>",
+}
+
+
+class File(DataFile):
+    def levels(self, column):
+        assert column == "grade"
+        return ["low", "high"]
+
+
+@pytest.fixture
+def file():
+    return File(Path("pay.csv"), dict(KINDS))
+
+
+def test_all_columns_without_another_use_are_features(file):
+    chosen = choose_columns(file, "labinc", drop=["born", "tags"], person="id", categories={"town": ["a", "b"]})
+    assert chosen == Columns(
+        "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"], "grade": ["low", "high"]}
+    )
+
+
+def test_features_keep_their_order_and_other_columns_do_not_matter(file):
+    assert choose_columns(file, "flag", ["labinc", "id"]) == Columns("flag", ["labinc", "id"], None, {})
+    assert choose_columns(file, "id", ["Age"], drop=["town"], person="born").person == "born"
+
+
+def test_declared_levels_come_before_those_of_the_file(file):
+    given = {"grade": ["1", "2"], "Age": ["30"], "flag": ["true"]}
+    assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == given
+
+
+D = {"drop": ["born", "tags", "town"]}  # what cannot be a feature as it is
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"target": "labnic"}, "--target: no column 'labnic' in pay.csv; did you mean 'labinc'?"),
+        ({"target": "LABINC"}, "--target: no column 'LABINC' in pay.csv; did you mean 'labinc'?"),
+        ({"features": ["age"]}, "--features: no column 'age' in pay.csv; did you mean 'Age'?"),
+        ({"drop": ["twon"]}, "--drop: no column 'twon' in pay.csv; did you mean 'town'?"),
+        ({"person": "idd"}, "--person: no column 'idd' in pay.csv; did you mean 'id'?"),
+        ({"categories": {"Town": ["a"]}}, "--category: no column 'Town' in pay.csv; did you mean 'town'?"),
+        (
+            {"target": "xyz"},
+            "--target: no column 'xyz' in pay.csv; "
+            "it has 'id', 'labinc', 'Age', 'town', 'flag', 'grade', 'born', 'tags'",
+        ),
+        ({"features": ["Age", "labinc"]}, "--features: column 'labinc' is the target; it cannot be a feature too"),
+        (
+            {"features": ["Age", "id"], "person": "id"},
+            "--features: column 'id' is the person; it cannot be a feature too",
+        ),
+        ({"drop": ["labinc"]}, "--drop: column 'labinc' is the target; it cannot be left out"),
+        ({"drop": ["id"], "person": "id"}, "--drop: column 'id' is the person; it cannot be left out"),
+        ({"person": "labinc"}, "--person: column 'labinc' is the target"),
+        (
+            {"person": "tags", "features": ["id"]},
+            "--person: column 'tags' holds list<element: string>, not one identifier a row",
+        ),
+        (
+            {"features": ["Age"], "drop": ["Age"]},
+            "column 'Age' is in both --features and --drop; remove it from one of them",
+        ),
+        ({"features": ["Age", "id", "Age"]}, "--features: column 'Age' is listed twice"),
+        (
+            {"drop": [name for name in KINDS if name != "labinc"]},
+            "no features are left: pay.csv has no column besides the target and those left out",
+        ),
+        (
+            {"drop": ["born", "tags"]},
+            "column 'town' holds text: declare its levels with --category town=a,b,c, or leave it out with --drop town",
+        ),
+        (
+            {"features": ["town"]},
+            "column 'town' holds text: declare its levels with --category town=a,b,c, or leave it out of --features",
+        ),
+        (
+            {"drop": ["town", "tags"]},
+            "column 'born' holds date: convert it to numbers, or leave it out with --drop born",
+        ),
+        (
+            {"features": ["tags"], "categories": {"tags": ["a"]}},
+            "column 'tags' holds list<element: string>: convert it to numbers, or leave it out of --features",
+        ),
+        ({"target": "town", "drop": ["born", "tags"]}, "--target: column 'town' holds text, not numbers"),
+        ({"target": "grade", **D}, "--target: column 'grade' holds categories, not numbers"),
+        ({"target": "born", "features": ["id"]}, "--target: column 'born' holds date, not numbers"),
+        (
+            {"categories": {"labinc": ["a"]}, **D},
+            "--category: column 'labinc' is the target, which must be numbers; levels are for features",
+        ),
+        (
+            {"categories": {"town": ["a"]}, **D},
+            "--category: column 'town' is not one of the features; leave its levels out",
+        ),
+        (
+            {"categories": {"id": ["a"]}, "person": "id", **D},
+            "--category: column 'id' is not one of the features; leave its levels out",
+        ),
+    ],
+)
+def test_mistakes(file, options, said):
+    with pytest.raises(SchemaError) as caught:
+        choose_columns(file, **{"target": "labinc", **options})
+    assert str(caught.value) == said
+    assert isinstance(caught.value, ValueError)
+
+
+def test_many_columns_are_not_all_listed():
+    file = DataFile(Path("wide.csv"), {f"{i}" * 9: "number" for i in range(9)})
+    with pytest.raises(SchemaError, match=r"it has '000000000', .*'777777777', …$"):
+        choose_columns(file, "target")
+
+
+# ---------------------------------------------------------------- levels
+
+
+def test_levels_of_options_and_file(tmp_path):
+    file = tmp_path / "levels.json"
+    file.write_text(json.dumps({"grade": [1, 2.5], "city": ["a,b", "=", "ü"]}), encoding="utf-8")
+    assert read_levels(["town= north , south", "sign=a=b,<="], file) == {
+        "town": ["north", "south"],
+        "sign": ["a=b", "<="],
+        "grade": [1, 2.5],
+        "city": ["a,b", "=", "ü"],
+    }
+    assert read_levels([], None) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["town"], "--category town: write it as COLUMN=level,level,…"),
+        (["=a,b"], "--category =a,b: write it as COLUMN=level,level,…"),
+        (["town="], "--category: column 'town' has an empty level; a missing value needs no level"),
+        (["town=a, ,b"], "--category: column 'town' has an empty level; a missing value needs no level"),
+        (["town=a,b, a"], "--category: column 'town' has the level 'a' twice"),
+        (["town=a", " town =b"], "--category: the levels of column 'town' are declared twice"),
+    ],
+)
+def test_mistakes_in_options(options, said):
+    with pytest.raises(SchemaError) as caught:
+        read_levels(options, None)
+    assert str(caught.value) == said
+
+
+OBJECT = 'the file must hold an object like {"column": ["level", "level"]}'
+LIST = "the levels of column 'a' must be a list of text, or of numbers"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is not JSON"),
+        ("{'a': 1}", "the file is not JSON"),
+        (b'{"a": ["\xff"]}', "the file is not JSON"),
+        ("[" * 100_000, "the file is not JSON"),
+        ('["a"]', OBJECT),
+        ("[]", OBJECT),
+        ("1", OBJECT),
+        ('{"a": "b"}', LIST),
+        ('{"a": {"b": 1}}', LIST),
+        ('{"a": []}', LIST),
+        ('{"a": ["b", 1]}', LIST),
+        ('{"a": [true, false]}', LIST),
+        ('{"a": [null]}', LIST),
+        ('{"a": [["b"]]}', LIST),
+        ('{"a": [NaN]}', LIST),
+        ('{"a": [1e999]}', LIST),
+        ('{"a": [1' + "0" * 400 + "]}", LIST),
+        ('{"a": ["b", " "]}', "column 'a' has an empty level; a missing value needs no level"),
+        ('{"a": ["b", "c", "b"]}', "column 'a' has the level 'b' twice"),
+        ('{"a": [1, 1.0]}', "column 'a' has the level 1 twice"),
+        ('{"a": ["b"], "a": ["c"]}', "the levels of column 'a' are declared twice"),
+        ('{"town": ["b"]}', "the levels of column 'town' are declared twice"),
+    ],
+)
+def test_mistakes_in_the_file(tmp_path, content, said):
+    path = tmp_path / "levels.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(SchemaError) as caught:
+        read_levels(["town=a"], path)
+    assert str(caught.value) == f"--categories {path}: {said}"
+
+
+def test_a_missing_file_is_an_error_of_the_operating_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_levels([], tmp_path / "no.json")
+    with pytest.raises(IsADirectoryError):
+        read_levels([], tmp_path)
+
+
+word = st.text(min_size=1, max_size=5).filter(lambda s: s.strip() == s and "," not in s)
+
+
+@given(
+    st.dictionaries(
+        word.filter(lambda s: "=" not in s), st.lists(word, min_size=1, max_size=4, unique=True), max_size=4
+    )
+)
+def test_any_levels_can_be_declared(levels):
+    assert read_levels([f"{name}={','.join(given)}" for name, given in levels.items()], None) == levels
+
+
+# ---------------------------------------------------------------- together with files
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_from_a_file_to_a_table(tmp_path, kind):
+    path = tmp_path / "pay"
+    town = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), ["n", "s", "e"])
+    table = pa.table(
+        {"pay": [1.5, 2.5, 3.5], "town": town, "grade": [1, 2, 1], "flag": [True, False, True], "note": ["x"] * 3}
+    )
+    if kind == "csv":
+        table.to_pandas().to_csv(path, index=False)
+    else:
+        pq.write_table(table, path)
+    options = ["grade=1,2"] if kind == "parquet" else ["grade=1,2", "town=n,s,e"]
+    file = open_file(path)
+    chosen = choose_columns(file, "pay", drop=["note"], categories=read_levels(options, None))
+    assert chosen.categories == {"town": ["n", "s", "e"], "grade": ["1", "2"]}
+    got = file.read([*chosen.features, chosen.target], chosen.categories)
+    features = read_table(got.select(chosen.features), chosen.categories)
+    names = ["town=n", "town=s", "town=e", "grade=1", "grade=2", "flag=False", "flag=True"]
+    assert features.names == names
+    expected = [[1, 0, 0], [0, 1, 1], [0, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 1]]
+    assert [features[j].tolist() for j in range(7)] == expected
+    assert read_target(got["pay"]).tolist() == [1.5, 2.5, 3.5]
