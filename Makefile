@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser bench accuracy paper theory readme clean
+.PHONY: demo test lint browser bench accuracy paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -21,11 +21,12 @@ lint: .venv/.stamp-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed}.json.
+# Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed,command}.json.
 bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/flagship_speed.py
+	$(BIN)/python benchmarks/command.py
 
 # The paper's evaluation (results/paper/), once more with its ridge and its perturbed data (results/paper-as-published/),
 # and why signs differ: make paper DATA=folder of <task>_<name>.parquet files. What is there already is not run again.
@@ -49,6 +50,11 @@ accuracy: .venv/.stamp-test
 readme: .venv/.stamp-test
 	$(BIN)/python benchmarks/readme.py
 
+# The documentation as a folder of pages: build/docs/index.html. A warning is an error.
+docs: .venv/.stamp-docs
+	$(BIN)/sphinx-build -E -W --keep-going -q -d build/doctrees -b html docs build/docs
+	@echo "open build/docs/index.html"
+
 # Where the paper's recovery theorem sets in; writes benchmarks/theorem.json.
 theory: .venv/.stamp-test
 	$(BIN)/python benchmarks/theorem.py
@@ -60,6 +66,10 @@ theory: .venv/.stamp-test
 
 .venv/.stamp-test: .venv/.stamp-run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+.venv/.stamp-docs: .venv/.stamp-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 clean:

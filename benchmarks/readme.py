@@ -13,7 +13,7 @@ from typing import Any
 
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
-from privreg.paper.methods import FLAGSHIP, with_published_ridge
+from privreg.paper.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
 from privreg.paper.results import COMPARED, Results, load, positive
 from privreg.paper.sections import absent
 
@@ -60,6 +60,31 @@ def paper_table() -> str:
     cells = [f"**{n}**" for n in (exact, theirs["K-Tukey"], *counts)]
     note = absent(results("paper"), 5)
     return "\n".join([*lines, f"| **R² > 0 on** | {' | '.join(cells)} |", "", note])
+
+
+LN3 = 1.0986
+_PRIVATE = (FLAGSHIP, *(m for m in ALL_METHODS if m not in (FLAGSHIP, "NonDP", *REFERENCE)))
+_TITLES = {"NonDP": "least squares, not private"} | {m: f"{m} †" for m in ("Tukey", "L-Tukey", "K-Tukey")}
+
+
+def methods_table(k: str = "5") -> str:
+    """On how many data sets each method is better than a constant, at each ε, and best of all at the paper's."""
+    summary = paper_summary()
+    here, sweep = summary["k"][k], {e: part["k"][k] for e, part in summary["sweep"].items()}
+    rows = dict(sorted({**sweep, "ln 3": here}.items(), key=lambda item: LN3 if item[0] == "ln 3" else float(item[0])))
+    first = [max(_PRIVATE, key=lambda method: float(row[method]["median"])) for row in here.values()]
+    lines = [["method", *(f"ε = {e}" for e in rows), "best at ln 3"]]
+    for method in ("NonDP", FLAGSHIP, *_PRIVATE[1:]):
+        cells = [_positive(row, method) for row in rows.values()]
+        best = str(first.count(method)) if method in _PRIVATE else "–"
+        lines.append([_TITLES.get(method, method), *cells, best])
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _positive(row: dict[str, Any], method: str) -> str:
+    cells = [data[method] for data in row.values() if method in data]
+    return str(sum(float(cell["median"]) > 0 for cell in cells)) if cells else "–"
 
 
 def paper_run() -> str:
@@ -184,6 +209,7 @@ def theorem_table() -> str:
 TABLES = {
     "paper": paper_table,
     "paper run": paper_run,
+    "methods": methods_table,
     "signs": signs_table,
     "signs count": signs_count,
     "agreement": agreement_table,
@@ -193,7 +219,7 @@ TABLES = {
     "speed": speed_table,
     "theorem": theorem_table,
 }
-PAGES = ("README.md", "docs/measured.md", "docs/paper-differences.md")
+PAGES = ("README.md", "docs/compare.md", "docs/measured.md", "docs/paper-differences.md")
 
 
 def render(text: str) -> str:
@@ -211,10 +237,12 @@ def picture() -> str:
     """The demo's real output as SVG, without the web font that rich would link to."""
     from rich.console import Console
 
-    from privreg.demo import run
+    from privreg.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
+    from privreg.regression.private_linear import PrivateLinearRegression
 
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
-    run(console)
+    console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True, highlight=False)
+    table = demo_table()
+    show_demo(console, PrivateLinearRegression(EPSILON, DELTA).fit(table.select(list(MEANING)), table[TARGET]), table)
     svg = console.export_svg(title="privreg demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     return svg.replace("Fira Code", "DejaVu Sans Mono")

@@ -465,3 +465,11 @@ def test_eight_commands_race_for_a_budget_that_fits_five(folder, tmp_path):
 
 def test_version_is_the_package_version():
     assert run("--version").stdout.strip() == f"privreg {privreg.__version__}"
+
+
+def test_the_report_can_be_written_from_python(folder, tmp_path):
+    fit(folder / "people.csv", "--out", tmp_path / "model.json")
+    privreg.write_report(load_model(tmp_path / "model.json"), tmp_path / "report.html", data="people")
+    page = (tmp_path / "report.html").read_text()
+    assert "A private model of pay" in page
+    assert "with differential privacy for every record" in page

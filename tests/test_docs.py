@@ -81,7 +81,7 @@ def run_command(command, quoted, block, folder):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         stdin=subprocess.DEVNULL,
         env=os.environ | {"COLUMNS": "100"},
     )
@@ -182,7 +182,7 @@ def site(tmp_path_factory):
         [sys.executable, "-m", "sphinx", *options, str(DOCS), str(out / "html")],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return out / "html"

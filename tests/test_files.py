@@ -398,7 +398,7 @@ def test_a_file_that_arrow_cannot_parse(tmp_path, monkeypatch):
 
 
 @given(
-    text=st.text(alphabet='1,2"\n\r x,\n', max_size=120),
+    text=st.text(alphabet='1,2"\n\r é,\n', max_size=120),
     blocks=st.lists(st.integers(8, 60), min_size=1, max_size=3),
 )
 @slow_fixture
@@ -410,6 +410,12 @@ def test_rows_do_not_depend_on_the_blocks(tmp_path, text, blocks):
         patch.setattr(files, "_BLOCKS", [*sorted(blocks), 1 << 20])
         assert file.read(["b", "a"], {}).equals(whole)
         assert open_file(path).columns == file.columns
+
+
+def test_quoted_line_ends_may_lie_between_blocks(tmp_path, monkeypatch):
+    path = write(tmp_path / "x.csv", "a,b\r\n" + '"é\r\nü",1\r\n' * 1000)
+    monkeypatch.setattr(files, "_BLOCKS", [64])
+    assert read(path) == {"a": ["é\nü"] * 1000, "b": [1.0] * 1000}
 
 
 def test_batches_are_what_read_gives(tmp_path, monkeypatch):

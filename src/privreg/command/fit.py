@@ -46,13 +46,13 @@ def run_fit(
         warnings.simplefilter("ignore", NotReleasedWarning)  # the release has it in words
         carry_out(estimator, source, spending, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
-    ledger = _entry(spending)
+    ledger = _entry(spending, estimator._entry)
     failed: OSError | None = None
     try:
         if out is not None:
             save_model(estimator, out, target=source.target, method=name)
         if report is not None:
-            asked = Asked(source.data.name, _typed(), source.person, ledger)
+            asked = Asked(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
             write_whole(report, report_page(release, asked))
     except OSError as error:  # the budget is spent: what it bought is shown in any case
         failed = error
@@ -73,7 +73,7 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
         raise ValueError("--person: selection alone protects records, not people; use privreg fit --k")
     selector = SELECTORS[method](k=k)
     carry_out(selector, source, spending, f"select for {source.target}: {type(selector).__name__}")
-    ledger = _entry(spending)
+    ledger = _entry(spending, selector._entry)
     if as_json:
         chosen = {"method": method, "target": source.target, "selected_features": selector.selected_features_}
         print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
@@ -94,24 +94,18 @@ def make_estimator(method: str, k: int | str, source: Source, rows_per_person: i
     return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict"), method
 
 
-def _entry(spending: Spending) -> dict[str, Any] | None:
+def _entry(spending: Spending, number: int | None) -> dict[str, Any] | None:
     """What the ledger says after the request."""
     if spending.ledger is None or spending.dataset is None:
         return None
-    ledger = Ledger(spending.ledger)
-    status = ledger.status(spending.dataset)[0]
+    status = Ledger(spending.ledger).status(spending.dataset)[0]
     return {
         "file": spending.ledger.name,
         "dataset": spending.dataset,
+        "entry": number,
         "epsilon": float(status.epsilon),
         "delta": float(status.delta),
         "spent_epsilon": status.spent_epsilon,
         "entries": status.entries,
         "room": {"epsilon": status.room, "delta": float(status.next_delta)},
     }
-
-
-def _typed() -> str:
-    """The command as it was typed, without the folders of files."""
-    words = [Path(word).name if "/" in word and "=" not in word else word for word in sys.argv[1:]]
-    return shlex.join(["privreg", *words])

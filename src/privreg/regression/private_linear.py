@@ -198,7 +198,8 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _facts(self) -> list[str]:
         used, span = len(self._chosen()), self.prediction_range()
-        facts = [f"A linear model of {used} of {len(self._names)} features, from about {self.n_records_:.3g} records."]
+        records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
+        facts = [f"A linear model of {used} of {len(self._names)} features, from about {records} records."]
         return facts if span is None else [*facts, f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}."]
 
 

@@ -1,9 +1,14 @@
 """The report of one fit: a page to file and to read, made of released values and public input only."""
 
+from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg.release import Release
+from privreg.outputs import write_whole
+from privreg.regression.base import PrivateRegressor
+from privreg.regression.loaded import LoadedModel
+from privreg.regression.selected import SelectThenRegress
+from privreg.release import Release, release_of
 from privreg.report import coefficients, guarantee, spending
 from privreg.report.asked import Asked
 from privreg.report.document import Block, Code, Document, Facts, Items, Record, Section
@@ -11,7 +16,7 @@ from privreg.report.page import page
 from privreg.report.record import as_json, deployment_record
 from privreg.report.words import count_of, number, shown, small
 
-__all__ = ["Asked", "deployment_record", "report_page"]
+__all__ = ["Asked", "deployment_record", "report_page", "write_report"]
 
 _NOTHING = Asked()
 RECORD_ID = "privreg-deployment"
@@ -37,6 +42,20 @@ def report_page(release: Release, asked: Asked = _NOTHING) -> str:
     return page(document(release, asked), "model.css")
 
 
+def write_report(
+    model: PrivateRegressor | SelectThenRegress | LoadedModel,
+    path: str | PathLike[str],
+    *,
+    target: str | None = None,
+    data: str | None = None,
+) -> None:
+    """Write a report of a fitted private model as one HTML page, whole or not at all.
+
+    `target` and `data` are names to show: of the column that is predicted, and of the data set.
+    """
+    write_whole(path, report_page(release_of(model, target), Asked(data)))
+
+
 def document(release: Release, asked: Asked) -> Document:
     """The report as data."""
     sections = [
@@ -44,7 +63,7 @@ def document(release: Release, asked: Asked) -> Document:
         Section("The guarantee", guarantee.blocks(release.receipt)),
         Section("Where the budget went", spending.blocks(release)),
         Section("The model", coefficients.blocks(release)),
-        Section("How to predict", _predict(release)),
+        Section("How to predict", _predict()),
         Section("What to know", _know(release)),
         Section("What was not released", _withheld(release)),
         Section("Limits", _limits(release, asked)),
@@ -104,12 +123,7 @@ def _ledger(ledger: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _predict(release: Release) -> list[Block]:
-    if release.receipt.rows is None:
-        return [
-            "The formula above is the whole model. In Python, the fitted object predicts with model.predict(new_rows). "
-            "Predictions cost no budget: they use what is released already."
-        ]
+def _predict() -> list[Block]:
     return [
         "With the model file that was saved (here model.json) and a table of new rows that has the same columns:",
         Code("privreg predict model.json new-rows.csv"),

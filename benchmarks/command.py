@@ -1,0 +1,119 @@
+"""Time of the commands in fresh processes, against pandas and scikit-learn in the same run; writes command.json.
+
+Compiled kernels are cached on disk by an earlier run, as they are for a user after the first.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from measure import Figures, taking_turns, write
+from privreg.privacy.ledger import Ledger, Request
+
+PRIVREG = str(Path(sys.executable).parent / "privreg")
+PEER = """
+import sys
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+frame = pd.read_csv(sys.argv[1])
+print(LinearRegression().fit(frame.drop(columns="y"), frame.y).coef_)
+"""
+PEER_PREDICT = """
+import sys
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+first = True
+for frame in pd.read_csv(sys.argv[1], chunksize=100_000):
+    X = frame.drop(columns="y")
+    model = LinearRegression().fit(X.head(1000), frame.y.head(1000)) if first else model
+    pd.DataFrame({"prediction": model.predict(X)}).to_csv(sys.argv[2], mode="a", index=False, header=first)
+    first = False
+"""
+SPENDS = 10_000
+
+
+def process(*words: str | Path) -> Callable[[], object]:
+    return lambda: subprocess.run([str(word) for word in words], check=True, capture_output=True)
+
+
+def table(path: Path, rows: int, columns: int) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, columns))
+    y = X @ rng.normal(size=columns) + rng.normal(size=rows)
+    names = [*(f"x{j}" for j in range(columns)), "y"]
+    np.savetxt(path, np.column_stack([X, y]), "%.6f", ",", header=",".join(names), comments="")
+    return path
+
+
+def starting() -> dict[str, float]:
+    seconds = taking_turns(
+        {"help": process(PRIVREG, "--help"), "peer": process(sys.executable, "-c", "import pandas")}, 9
+    )
+    return {
+        "seconds": seconds["help"],
+        "seconds, import pandas": seconds["peer"],
+        "times import pandas": seconds["help"] / seconds["peer"],
+    }
+
+
+def fitting(folder: Path) -> dict[str, float]:
+    file = table(folder / "people.csv", 20_000, 10)
+    fit: list[str | Path] = [PRIVREG, "fit", file, "--target", "y", "--epsilon", "1"]
+    report = [*fit, "--out", folder / "model.json", "--report", folder / "report.html"]
+    process(*report)()  # compiles, if need be
+    tasks = {"fit": process(*fit), "report": process(*report), "peer": process(sys.executable, "-c", PEER, file)}
+    seconds = taking_turns(tasks, 7)
+    return {
+        "seconds": seconds["fit"],
+        "seconds with model and report": seconds["report"],
+        "seconds, pandas and scikit-learn LinearRegression": seconds["peer"],
+        "times pandas and scikit-learn": seconds["fit"] / seconds["peer"],
+    }
+
+
+def predicting(folder: Path) -> dict[str, float]:
+    """With the model that `fitting` wrote."""
+    file, out = table(folder / "many.csv", 500_000, 10), folder / "predictions.csv"
+    ours = process(PRIVREG, "predict", folder / "model.json", file, "--out", out)
+    seconds = taking_turns({"ours": ours, "peer": process(sys.executable, "-c", PEER_PREDICT, file, out)}, 3)
+    return {
+        "seconds": seconds["ours"],
+        "seconds, pandas and scikit-learn in chunks": seconds["peer"],
+        "times pandas and scikit-learn": seconds["ours"] / seconds["peer"],
+    }
+
+
+def keeping(folder: Path) -> dict[str, float]:
+    ledger = Ledger(folder / "budget.db")
+    ledger.create("people", "1000", "0.001")
+    request = Request(Decimal("0.1"), Decimal("1e-7"), "fit")
+    spends = taking_turns({"spends": lambda: [ledger.spend("people", request) for _ in range(SPENDS)]}, 1)["spends"]
+    status: list[str | Path] = [PRIVREG, "ledger", "status", folder / "budget.db"]
+    seconds = taking_turns({"status": process(*status), "peer": process(sys.executable, "-c", "import pandas")}, 9)
+    return {
+        "milliseconds for an entry": 1000 * spends / SPENDS,
+        "seconds, status": seconds["status"],
+        "seconds, import pandas": seconds["peer"],
+        "status, times import pandas": seconds["status"] / seconds["peer"],
+    }
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        results: Figures = {
+            "privreg --help": starting(),
+            "privreg fit, CSV of 20,000 × 10": fitting(folder),
+            "privreg predict, CSV of 500,000 × 10": predicting(folder),
+            f"ledger with {SPENDS:,} entries": keeping(folder),
+        }
+    write(__file__, results, {})
+
+
+if __name__ == "__main__":
+    main()
