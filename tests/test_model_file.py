@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -32,6 +33,11 @@ METHODS = ("PrivateLinearRegression", "BAS", "Tukey", "K-BAS", "K-Tukey", "L-BAS
 KINDS = ("numpy", "pandas", "polars", "pyarrow", "typed")
 CITIES = ["Oslo", "Rome", 'a "b", ü=😀']
 SCHEMA = json.loads(files("privreg").joinpath("model.schema.json").read_text())
+
+
+class City(str, Enum):
+    ROME = "Rome"
+
 
 every_method = pytest.mark.parametrize("method", METHODS)
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -275,7 +281,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), math.inf, np.datetime64("2020-01-01")])
+@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), None, math.inf, math.nan, City.ROME])
 def test_levels_that_json_cannot_hold(tmp_path, level):
     model = copy.copy(fitted("BAS", "pandas"))
     model.categories = {"city": ["Oslo", level]}
@@ -515,6 +521,7 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("Tukey", ("categories",), [["city", ["Oslo", "Bergen"]]]),
         ("Tukey", ("categories",), [["city", ["Oslo", "Oslo"]]]),
         ("Tukey", ("receipt", "requested"), {"epsilon": 0, "delta": 0.1}),
+        ("Tukey", ("receipt", "requested"), {"epsilon": 40.0, "delta": 0}),
         ("Tukey", ("receipt", "steps", 0, "mechanism"), "magic"),
         ("Tukey", ("receipt", "steps", 0, "parameters"), {"scale": 1.0}),
         ("Tukey", ("receipt", "rows"), 1),
@@ -530,6 +537,13 @@ def test_nonsense_is_damage(tmp_path, method, path, value):
     assert usable(write(tmp_path / "m.json", content), "pandas")
     with pytest.raises(ModelFileError, match=r"m\.json is damaged: ."):
         load_model(write(tmp_path / "m.json", put(content, path, value)))
+
+
+def test_a_column_that_was_chosen_twice(tmp_path):
+    content = json.loads(text_of("K-BAS"))
+    content["model"]["chosen"] *= 2
+    with pytest.raises(ModelFileError, match="damaged: chosen"):
+        load_model(write(tmp_path / "m.json", content))
 
 
 # ---- the schema

@@ -1,0 +1,305 @@
+"""Draws the pictures of docs/method.md from seeded computations on made-up tables, and writes down what they show.
+
+`python benchmarks/pictures.py` writes docs/pictures/*.svg and docs/pictures/numbers.json. The numbers are those of the
+estimator's own code; a test computes some of them anew.
+"""
+
+import io
+import json
+from collections.abc import Callable
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from privreg.kernels.ranks import Float64
+from privreg.kernels.values import BINS, FIRST_BIN, count_distances
+from privreg.mechanisms.median import noisy_median, plan_median
+from privreg.mechanisms.moments import Moments
+from privreg.mechanisms.spread import noisy_histogram, plan_histogram, read_spread
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.noise import SeededNoise
+from privreg.privacy.steps import pick_epsilon
+from privreg.regression.fitting import FEATURE_LIMIT, Fitting
+from privreg.regression.model import WinsorisedModel
+from privreg.regression.schedule import COUNT, PHASES, make_schedule
+from privreg.tables import Records, read_table
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+DELTA = 1e-6
+BLUE, ORANGE, GREEN, GREY, INK = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#222222"
+SHADES = ("#555555", "#e69f00", "#cc79a7", "#56b4e9", "#b8b8b8", "#9fd3c1", "#4fae8e", "#00704f")
+STYLE = {
+    "svg.hashsalt": "privreg",
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "legend.frameon": False,
+}
+Numbers = dict[str, Any]
+
+
+def normal_table(rows: int, columns: int, signal: float, generator: np.random.Generator) -> tuple[Float64, ...]:
+    """Correlated normal columns, a label of which they explain `signal`, and the true coefficients."""
+    links = 0.7 ** np.abs(np.subtract.outer(np.arange(columns), np.arange(columns)))
+    X = generator.normal(size=(rows, columns)) @ np.linalg.cholesky(links).T
+    effects = np.random.default_rng(columns).normal(size=columns)
+    effects *= sqrt(signal / float(effects @ links @ effects))
+    return X, X @ effects + sqrt(1 - signal) * generator.normal(size=rows), effects
+
+
+def fitting(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator, kind: type[Fitting]) -> Fitting:
+    """A fit that has not begun, with seeded noise."""
+    account = AdaptiveAccount(Budget(epsilon, DELTA), SeededNoise(generator))
+    return kind(account, Records(read_table(X), y), None, 1)
+
+
+def coefficients(model: WinsorisedModel, columns: int) -> Float64:
+    return np.asarray((model.in_units(columns) @ model.theta)[:columns], np.float64)
+
+
+# ---- what noise does to a coefficient
+
+
+def noise_numbers(trials: int = 60) -> Numbers:
+    """The same table fitted many times: the first coefficient at growing budgets."""
+    epsilons = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+    found: Numbers = {"epsilon": epsilons, "trials": trials, "tables": {}}
+    for rows in (2_000, 50_000):
+        X, y, _ = normal_table(rows, 5, 0.5, np.random.default_rng([1, rows]))
+        exact = float(np.linalg.lstsq(np.column_stack([np.ones(rows), X]), y)[0][1])
+        bands = []
+        for i, epsilon in enumerate(epsilons):
+            fits = [
+                coefficients(fitting(X, y, epsilon, np.random.default_rng([2, rows, i, t]), Fitting).run(), 5)[0]
+                for t in range(trials)
+            ]
+            bands.append(np.quantile(np.array(fits) / exact, [0.1, 0.5, 0.9]).tolist())
+        found["tables"][str(rows)] = {"least squares": exact, "10, 50, 90 % of fits / least squares": bands}
+    return found
+
+
+def draw_noise(numbers: Numbers) -> Figure:
+    figure = Figure(figsize=(4.2, 3.3))
+    axes = figure.subplots()
+    for (rows, table), colour in zip(numbers["tables"].items(), (ORANGE, BLUE), strict=True):
+        low, middle, high = np.array(table["10, 50, 90 % of fits / least squares"]).T
+        axes.fill_between(numbers["epsilon"], low, high, color=colour, alpha=0.25, lw=0)
+        axes.plot(numbers["epsilon"], middle, "o-", color=colour, ms=4, label=f"{int(rows):,} records")
+    axes.axhline(1, color=INK, lw=1, ls=(0, (4, 2)), label="least squares, no privacy")
+    axes.set_xscale("log")
+    axes.set_xticks(numbers["epsilon"], [f"{e:g}" for e in numbers["epsilon"]])
+    axes.minorticks_off()
+    axes.set_xlabel("privacy budget ε (more privacy ← → less noise)")
+    axes.set_ylabel("coefficient / its least-squares value")
+    axes.legend(loc="lower right", fontsize=8.5)
+    return figure
+
+
+# ---- centre and spread of a skewed column
+
+
+def spread_numbers() -> Numbers:
+    """A column of incomes: its private median, the noisy histogram of distances from it, and the limit read off."""
+    rows, columns, budget = 20_000, 15, Budget(1.0, DELTA)
+    generator = np.random.default_rng(3)
+    values = np.exp(generator.normal(10, 0.9, rows))
+    account = AdaptiveAccount(budget, SeededNoise(generator))
+    schedule = make_schedule(rows * sqrt(account.mu_squared), columns, None)
+    part = account.mu_squared / columns
+    centre = noisy_median(account, plan_median("median", pick_epsilon(schedule.medians * part)), values)
+    step = plan_histogram("spread", schedule.histograms * part)
+    histogram = noisy_histogram(account, step, values, centre)
+    spread = read_spread(histogram, step.scale / step.grid, rows, FEATURE_LIMIT)
+    exact = count_distances(values, centre)
+    shown = np.flatnonzero((2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS) / 2) >= 32) & (np.arange(BINS) < 130))
+    low, high = centre - spread.limit, centre + spread.limit
+    counts, edges = np.histogram(values, np.linspace(0, 200_000, 81))
+    return {
+        "records": rows,
+        "true median": float(np.median(values)),
+        "centre": centre,
+        "limit": spread.limit,
+        "unit": spread.unit,
+        "noise of a bin": step.scale / step.grid,
+        "part beyond the limit": float(((values < low) | (values > high)).mean()),
+        "largest value": float(values.max()),
+        "distance": (2.0 ** ((shown + FIRST_BIN) / 2)).tolist(),
+        "exact": exact[shown].tolist(),
+        "noisy": histogram[shown].tolist(),
+        "kept": (spread.weights[shown] > 0).tolist(),
+        "values": {"edges": edges.tolist(), "records": counts.tolist()},
+    }
+
+
+def draw_spread(numbers: Numbers) -> Figure:
+    figure = Figure(figsize=(4.2, 5.0))
+    above, below = figure.subplots(2)
+    edges, counts = np.array(numbers["values"]["edges"]) / 1000, numbers["values"]["records"]
+    centre, limit = numbers["centre"] / 1000, numbers["limit"] / 1000
+    above.stairs(counts, edges, fill=True, color=GREY)
+    above.axvline(centre, color=BLUE)
+    above.axvline(centre + limit, color=ORANGE)
+    above.annotate("private median", (centre, max(counts)), (8, -4), textcoords="offset points", color=BLUE)
+    above.annotate(
+        "limit: what lies\nbeyond counts as this",
+        (centre + limit, max(counts) * 0.75),
+        (6, -8),
+        textcoords="offset points",
+        color=ORANGE,
+    )
+    above.set_xlabel("income in thousands")
+    above.set_ylabel("records")
+    distance, kept = np.array(numbers["distance"]), np.array(numbers["kept"])
+    width = distance * (sqrt(2) - 1)
+    below.bar(distance, numbers["exact"], width, align="edge", color="#d5d5d5", label="exact, secret")
+    for chosen, colour, label in ((kept, BLUE, "noisy, stands out"), (~kept, GREY, "noisy, taken for noise")):
+        noisy = np.array(numbers["noisy"])[chosen]
+        below.plot((distance + width / 2)[chosen], noisy, "o", ms=3.5, color=colour, label=label)
+    below.axvline(numbers["limit"], color=ORANGE)
+    below.set_xscale("log")
+    below.set_xlabel("distance from the private median")
+    below.set_ylabel("records in a bin")
+    below.legend(loc="upper left", fontsize=8.5)
+    return figure
+
+
+# ---- three phases
+
+
+class Watched(Fitting):
+    """A fit that remembers the model after each phase."""
+
+    def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
+        theta, frame = super()._newton(theta, frame, moments)
+        blank = np.zeros((len(theta), len(theta)))
+        self.after = [*getattr(self, "after", []), WinsorisedModel(self.label, tuple(self.terms), theta, blank)]
+        return theta, frame
+
+
+def phase_numbers(trials: int = 60) -> Numbers:
+    """Root mean squared error of the coefficients of made-up tables after each phase, in standard deviations."""
+    rows, columns = 20_000, 10
+    found: Numbers = {"rows": rows, "columns": columns, "trials": trials, "error after phases 1, 2, 3": {}}
+    sampling = []
+    for i, epsilon in enumerate((0.1, 0.3, 1.0)):
+        errors = []
+        for t in range(trials):
+            generator = np.random.default_rng([4, i, t])
+            X, y, effects = normal_table(rows, columns, 0.5, generator)
+            watched = fitting(X, y, epsilon, generator, Watched)
+            last = watched.run()
+            models = [*watched.after, last]  # type: ignore[attr-defined]
+            errors.append([sqrt(((coefficients(m, columns) - effects) ** 2).mean()) for m in models])
+            exact = np.linalg.lstsq(np.column_stack([np.ones(rows), X]), y)[0][1:]
+            sampling.append(sqrt(((exact - effects) ** 2).mean()))
+        found["error after phases 1, 2, 3"][f"{epsilon:g}"] = np.median(errors, axis=0).tolist()
+    return found | {"error of least squares": float(np.median(sampling))}
+
+
+def draw_phases(numbers: Numbers) -> Figure:
+    figure = Figure(figsize=(4.2, 3.2))
+    axes = figure.subplots()
+    places = np.arange(1, len(PHASES) + 1)
+    for (epsilon, errors), colour in zip(
+        numbers["error after phases 1, 2, 3"].items(), (ORANGE, BLUE, GREEN), strict=True
+    ):
+        axes.plot(places, errors, "o-", color=colour)
+        axes.annotate(f"ε = {epsilon}", (3, errors[-1]), (7, -3), textcoords="offset points", color=colour)
+    axes.axhline(numbers["error of least squares"], color=INK, lw=1, ls=(0, (4, 2)))
+    axes.annotate(
+        "least squares, no privacy", (1, numbers["error of least squares"]), (0, 4), textcoords="offset points"
+    )
+    axes.set_yscale("log")
+    axes.minorticks_off()
+    axes.set_yticks([0.01, 0.02, 0.05, 0.1], ["0.01", "0.02", "0.05", "0.1"])
+    axes.set_xticks(places, [f"phase {p}" for p in places])
+    axes.set_xlim(0.8, 3.6)
+    axes.set_xlabel("coefficients after …")
+    axes.set_ylabel("error of a coefficient")
+    return figure
+
+
+# ---- where the budget goes
+
+
+def budget_numbers() -> Numbers:
+    """Parts of the budget for tables of 20 columns, ε = 1."""
+    shares = {}
+    for rows in (150, 500, 2_000, 20_000):
+        schedule = make_schedule(rows * sqrt(adaptive_budget(Budget(1.0, DELTA))), 20, None)
+        shares[str(rows)] = {
+            "counting": COUNT + schedule.recount,
+            "label": schedule.label,
+            "choosing columns": schedule.selection,
+            "columns' scales": schedule.medians + schedule.histograms,
+            "clips": 2 * schedule.quantile,
+            **{f"phase {i}": schedule.regression * part for i, part in enumerate(PHASES, 1)},
+        }
+    return {"columns": 20, "epsilon": 1.0, "delta": DELTA, "shares": shares}
+
+
+def draw_budget(numbers: Numbers) -> Figure:
+    figure = Figure(figsize=(4.2, 3.3))
+    axes = figure.subplots()
+    shares = numbers["shares"]
+    names = list(next(iter(shares.values())))
+    left = np.zeros(len(shares))
+    for name, colour in zip(names, SHADES, strict=True):
+        parts = np.array([share[name] for share in shares.values()]) * 100
+        axes.barh(range(len(shares)), parts, left=left, color=colour, label=name, edgecolor="white", lw=0.5)
+        left += parts
+    axes.set_yticks(range(len(shares)), [f"{int(rows):,}" for rows in shares])
+    axes.invert_yaxis()
+    axes.set_ylabel("records")
+    axes.set_xlabel("% of the budget")
+    axes.set_xlim(0, 100)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8.5)
+    return figure
+
+
+PICTURES: dict[str, tuple[Callable[[], Numbers], Callable[[Numbers], Figure]]] = {
+    "noise": (noise_numbers, draw_noise),
+    "spread": (spread_numbers, draw_spread),
+    "phases": (phase_numbers, draw_phases),
+    "budget": (budget_numbers, draw_budget),
+}
+
+
+def rounded(value: Any) -> Any:
+    """Numbers with six digits: what processors may disagree about is not written down."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def svg(draw: Callable[[Numbers], Figure], numbers: Numbers) -> bytes:
+    """The picture of these numbers, the same bytes each time."""
+    out = io.BytesIO()
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        draw(numbers).savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    numbers = {name: rounded(compute()) for name, (compute, _) in PICTURES.items()}
+    text = json.dumps({"matplotlib": mpl.__version__, **numbers}, indent=1, ensure_ascii=False)
+    (FOLDER / "numbers.json").write_text(text + "\n")
+    for name, (_, draw) in PICTURES.items():
+        (FOLDER / f"{name}.svg").write_bytes(svg(draw, numbers[name]))
+
+
+if __name__ == "__main__":
+    main()
