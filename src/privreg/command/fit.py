@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import privreg
 from privreg.command.request import Source, Spending, carry_out
 from privreg.command.show import show_fit, show_selection
 from privreg.errors import NotReleasedWarning
@@ -17,12 +18,10 @@ from privreg.privacy.ledger import Ledger
 from privreg.regression.private_linear import PrivateLinearRegression
 from privreg.release import release_of
 from privreg.report.model import Asked, report_page
-from privreg.selection.dp_kendall import DPKendall
-from privreg.selection.sub_lasso import SubLasso
 
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
 PRIVATE = [name for name in METHODS if name != "NonDP"]
-SELECTORS = {"kendall": DPKendall, "sublasso": SubLasso}
+SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 
 
 def run_fit(
@@ -71,7 +70,7 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
         raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
     if source.person is not None:
         raise ValueError("--person: selection alone protects records, not people; use privreg fit --k")
-    selector = SELECTORS[method](k=k)
+    selector = getattr(privreg, SELECTORS[method])(k=k)
     carry_out(selector, source, spending, f"select for {source.target}: {type(selector).__name__}")
     ledger = _entry(spending, selector._entry)
     if as_json:

@@ -14,6 +14,7 @@ import os
 import secrets
 import warnings
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -145,7 +146,9 @@ def _int64(values: Int64) -> Int64:
 
 @cache
 def _opendp() -> Any:
-    import opendp.prelude as dp
+    """The parts of OpenDP that are used. Its prelude would also load polars and scikit-learn."""
+    from opendp import domains, measurements, measures, metrics
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    return dp
+    enable_features("contrib")
+    return SimpleNamespace(m=measurements, **(vars(domains) | vars(measures) | vars(metrics)))

@@ -1,7 +1,7 @@
 """Private feature selection followed by private regression on the chosen columns, within one budget."""
 
 from fractions import Fraction
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,10 +17,12 @@ from privreg.privacy.steps import round_down
 from privreg.regression.base import Savable, describe, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
-from privreg.selection.dp_kendall import DPKendall
-from privreg.selection.sub_lasso import SubLasso
 from privreg.spending import Spender
 from privreg.tables import Categories, Records, read_table, read_target
+
+if TYPE_CHECKING:
+    from privreg.selection.dp_kendall import DPKendall
+    from privreg.selection.sub_lasso import SubLasso
 
 SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
 
@@ -100,7 +102,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         return self
 
     def _fit_parts(
-        self, X: Any, y: Any, selector: DPKendall | SubLasso, budget: Budget, seed: Any
+        self, X: Any, y: Any, selector: "DPKendall | SubLasso", budget: Budget, seed: Any
     ) -> TukeyRegression | BoostedAdaSSP:
         """Fit the selector and then the regressor, which is returned. The receipt is kept also if one of them dies."""
         parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
@@ -140,7 +142,11 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         if isinstance(regressor, TukeyRegression):  # its plan may not fit a tiny epsilon
             regressor._plan(least, self.k)
 
-    def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
+    def _selector(self, budget: Budget, seed: Any) -> "DPKendall | SubLasso":
+        # Here, because scikit-learn's selectors take long to load, and every model file needs this module.
+        from privreg.selection.dp_kendall import DPKendall
+        from privreg.selection.sub_lasso import SubLasso
+
         options = {"categories": self.categories, "n_jobs": self.n_jobs, "random_state": seed}
         share = SHARE * Fraction(budget.epsilon)
         if self.selection == "kendall":
