@@ -110,7 +110,7 @@ def main() -> None:
             "privreg --help": starting(),
             "privreg fit, CSV of 20,000 × 10": fitting(folder),
             "privreg predict, CSV of 500,000 × 10": predicting(folder),
-            f"ledger with {SPENDS:,} entries": keeping(folder),
+            f"privreg ledger status, {SPENDS:,} entries": keeping(folder),
         }
     write(__file__, results, {})
 

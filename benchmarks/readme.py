@@ -194,6 +194,17 @@ def flagship_speed() -> str:
     )
 
 
+def command_table() -> str:
+    """Seconds of a command, and of its peer in the same run."""
+    results = json.loads((ROOT / "benchmarks" / "command.json").read_text())["results"]
+    lines = ["| command | seconds | peer | seconds |", "|---|---|---|---|"]
+    for title, figures in results.items():
+        ours = next(v for k, v in figures.items() if k in ("seconds", "seconds, status"))
+        peer, theirs = next((k, v) for k, v in figures.items() if k.startswith("seconds, ") and k != "seconds, status")
+        lines.append(f"| {title} | {ours:.2f} | {peer.removeprefix('seconds, ')} | {theirs:.2f} |")
+    return "\n".join(lines)
+
+
 def theorem_table() -> str:
     data = json.loads((ROOT / "benchmarks" / "theorem.json").read_text())
     rows = data["results"]
@@ -216,6 +227,7 @@ TABLES = {
     "lost signs": lost_signs,
     "flagship": flagship_table,
     "flagship speed": flagship_speed,
+    "commands": command_table,
     "speed": speed_table,
     "theorem": theorem_table,
 }

@@ -57,9 +57,10 @@ from privreg import BudgetRefusedError, Ledger, PrivateLinearRegression
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2)); y = X @ [1.0, 2.0]
 folder = sys.argv[1]
+ledger = Ledger(folder + "/budget.db")
 for _ in range(3):
     start = time.perf_counter()
-    PrivateLinearRegression(1.0, 1e-6, n_jobs=1).fit(X, y).save(folder + "/warm.json")
+    PrivateLinearRegression(0.5, 1e-6, n_jobs=1, ledger=ledger, dataset="warm").fit(X, y).save(folder + "/warm.json")
 print(time.perf_counter() - start, flush=True)
 for line in sys.stdin:
     child = os.fork()
@@ -68,7 +69,7 @@ for line in sys.stdin:
         os.waitpid(child, 0)
         print("gone", flush=True)
         continue
-    model = PrivateLinearRegression(1.0, 1e-6, n_jobs=1, ledger=Ledger(folder + "/budget.db"), dataset="people")
+    model = PrivateLinearRegression(0.5, 1e-6, n_jobs=1, ledger=ledger, dataset="people")
     try:
         for i in range(1000):
             model.fit(X, y).save(f"{folder}/model-{os.getpid()}-{i}.json")
@@ -85,17 +86,18 @@ def whole(file):
 def check_after_a_death(ledger, folder):
     with closing(sqlite3.connect(ledger.path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    entries, released = ledger.history(), list(folder.glob("model-*.json"))
+    entries, released = ledger.history("people"), list(folder.glob("model-*.json"))
     assert all(map(whole, released))
     assert len(released) <= len(entries)
-    status = ledger.status()[0]
+    status = ledger.status("people")[0]
     assert status.within
     assert (status.entries, status.sum_epsilon) == (len(entries), sum(e.epsilon for e in entries))
 
 
 def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(tmp_path):
     ledger = Ledger(tmp_path / "budget.db")
-    ledger.create("people", 15, "15e-6")  # enough for most of the children, not for all
+    ledger.create("warm", 8, "8e-6")
+    ledger.create("people", 8, "8e-6")  # enough for most of the children, not for all
     moments = random.Random(6)
     command = [sys.executable, "-c", FITS, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
@@ -111,10 +113,9 @@ def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(t
             check_after_a_death(ledger, tmp_path)
         parent.stdin.close()
         assert parent.wait(timeout=60) == 0
-    entries = ledger.history()
+    entries = ledger.history("people")
     assert sum(e.state == "begun" for e in entries) > 3  # otherwise nothing was killed in the middle
     assert len(entries) > 20
-    status = ledger.status()[0]
-    assert status.accountant_epsilon <= 15
+    assert ledger.status("people")[0].accountant_epsilon <= 8
     with pytest.raises(ValueError, match="refused"):
         ledger.spend("people", Request(Decimal(41), Decimal(0), "too much"))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
 from stat import S_IMODE, S_ISDIR, S_ISREG
+from time import time_ns
 from typing import BinaryIO
 
 _TEMPORARY = ".privreg-"
@@ -65,7 +65,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(target: Path, mode: int | None) -> Iterator[BinaryIO]:
-    temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{token_hex(8)}.tmp")
+    temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{time_ns()}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file

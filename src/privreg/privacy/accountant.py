@@ -215,9 +215,17 @@ def _gaussian(rho: Fraction, rounding: Fraction, delta: Fraction) -> float:
     if delta == 0:
         return inf
     mu = sqrt(2 * round_up(rho)) * (1 + MARGIN)
-    # The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for an ε that is already proved and so finds
-    # a smaller one. The first is a plain bound for concentrated DP; dp-accounting's better one takes long to load.
-    proved = start = (mu**2 / 2 + mu * sqrt(2 * max(-log(round_down(delta)), 0.0))) * (1 + MARGIN)
+    # A plain bound for concentrated DP nearly always does to begin with; dp-accounting's better one takes long to load.
+    plain = (mu**2 / 2 + mu * sqrt(2 * max(-log(round_down(delta)), 0.0))) * (1 + MARGIN)
+    proved = _by_curve(mu, rounding, delta, plain)
+    return proved if proved < plain else _by_curve(mu, rounding, delta, _concentrated(rho, delta))
+
+
+def _by_curve(mu: float, rounding: Fraction, delta: Fraction, proved: float) -> float:
+    """A smaller ε than one that is already proved, by the curve of continuous Gaussians; or that one.
+
+    The rounding costs (1 + e^ε)·rounding in δ. Each pass sets that aside for the proved ε and so finds a smaller one.
+    """
     improving = True
     while improving and proved < 700:
         left = delta - rounding * Fraction(nextafter(1 + exp(proved), inf))
@@ -229,7 +237,7 @@ def _gaussian(rho: Fraction, rounding: Fraction, delta: Fraction) -> float:
             low, high = (low, middle) if _gaussian_delta(mu, middle) <= left else (middle, high)
         improving = high < proved * (1 - MARGIN)
         proved = high
-    return _concentrated(rho, delta) if proved == start else proved
+    return proved
 
 
 def _gaussian_delta(mu: float, epsilon: float) -> float:
