@@ -1,10 +1,11 @@
 """Plug-and-play differentially private linear regression."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
     from privreg.errors import (
         BudgetError,
         BudgetRefusedError,
@@ -47,8 +48,6 @@ __all__ = [
     "write_report",
 ]
 
-__version__ = version("privreg")
-
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOME = {
     "BoostedAdaSSP": "privreg.regression.boosted_adassp",
@@ -73,6 +72,10 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("privreg")
     if name not in _HOME:
         raise AttributeError(f"module 'privreg' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
