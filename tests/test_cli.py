@@ -222,7 +222,9 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--rows-per-person", "0"), "--rows-per-person"),
         (("people.csv", "--out", "no/such/folder/m.json"), "the folder does not exist"),
         (("people.csv", "--report", "."), "Is a directory"),
-        (("people.csv", "--out", "x.json", "--report", "x.json"), "--out and --report name the same file"),
+        (("people.csv", "--out", "x.json", "--report", "x.json"), "--report and --out are the same file, x.json"),
+        (("people.csv", "--out", "{folder}/people.csv"), "--out and DATA are the same file"),
+        (("people.csv", "--rows-per-person", "2"), "--rows-per-person needs --person"),
         (("people.csv", "--ledger", "b.db"), "--ledger and --dataset go together"),
         (("people.csv", "--ledger", "b.db", "--dataset", "d"), "there is no ledger b.db"),
         (("people.csv", "--colour", "red"), "No such option: --colour"),
@@ -236,7 +238,7 @@ def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, m
     (tmp_path / "empty.csv").touch()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nothing of use PAR1")
     place = tmp_path if words[0] in ("empty.csv", "broken.parquet") else folder
-    given = dict(zip(words[1::2], words[2::2], strict=True))
+    given = {a: b.format(folder=folder) for a, b in zip(words[1::2], words[2::2], strict=True)}
     usual = {"--target": "pay", "--epsilon": "1", "--drop": "name,family", "--category": "town=north,south"}
     if "--features" in given or "--person" in given or "--drop" in given or given.get("--target") == "name":
         usual.pop("--drop")
@@ -332,6 +334,37 @@ def test_a_row_that_lacks_a_value_has_no_prediction(model, tmp_path):
     assert lines[1:] == ["nan", "nan"]
     (tmp_path / "none.csv").write_text("town,noise,school,age\n")
     assert run("predict", model, tmp_path / "none.csv").stdout == "prediction\n"
+
+
+def test_kept_columns_are_copied_as_they_are(model, tmp_path):
+    head, row = "town,noise,school,age,id,note", "north,0,12,40,00712345678901234567890,a b\n"
+    (tmp_path / "new.csv").write_text(head + "\n" + row * 3)
+    lines = run("predict", model, tmp_path / "new.csv", "--keep", "id,note,age").stdout.splitlines()
+    assert lines[0] == "id,note,age,prediction"
+    assert lines[1].startswith('"00712345678901234567890","a b",40,')
+
+
+def test_memory_of_predict_does_not_grow_with_the_file(folder, model, tmp_path):
+    code = """
+import sys
+import pyarrow as pa
+from privreg.cli import app
+try:
+    app(sys.argv[1:])
+finally:
+    print(pa.default_memory_pool().max_memory())
+"""
+    text = (folder / "people.csv").read_text()
+    head, _, rows = text.partition("\n")
+    peaks = []
+    for times in (10, 100):
+        (tmp_path / "many.csv").write_text(head + "\n" + rows * times)
+        words = ["predict", model, tmp_path / "many.csv", "--out", tmp_path / "out.csv"]
+        command = [sys.executable, "-c", code, *map(str, words)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+        with open(tmp_path / "out.csv") as file:
+            assert sum(1 for _ in file) == ROWS * times + 1
+    assert peaks[1] < 1.5 * peaks[0] < 0.5 * len(rows) * 100
 
 
 def test_predict_refuses_clearly(folder, model, tmp_path):

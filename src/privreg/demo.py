@@ -76,8 +76,8 @@ def run_demo() -> None:
         write_whole(REPORT, report_page(release_of(model, TARGET), Asked(NAME, "privreg demo")))
     out = console()
     show_demo(out, model, table)
-    out.print(f"\nThe report is in [bold]{REPORT}[/bold], the model in [bold]{MODEL}[/bold]. On your own file:")
-    out.print(Text("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html"))
+    out.print(f"\nThe report is in {REPORT}, the model in {MODEL}. On your own file:")
+    out.print("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html")
 
 
 def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> None:

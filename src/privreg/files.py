@@ -68,6 +68,8 @@ class DataFile:
     named in `identifiers` are for telling people apart: nothing of them is rounded.
     """
 
+    typed = False  # whether the file itself says what kind its columns are
+
     def __init__(self, path: Path, columns: dict[str, str]) -> None:
         self.path = path
         self.columns = columns  # "number", "boolean", "text", "category", or another type in words
@@ -417,6 +419,8 @@ def _declare(column: str) -> str:
 
 class _Parquet(DataFile):
     """Parquet. Types and dictionaries are in the file."""
+
+    typed = True
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,18 @@ def check_place(path: str | PathLike[str]) -> None:
         raise _error(errno.EACCES, path, "the folder cannot be written to")
     if found is not None and not os.access(path, os.W_OK):
         raise _error(errno.EACCES, path, "the file is there already and cannot be written to")
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Raise ValueError if an output would replace an input or another output. Both by what the user calls them."""
+    taken = {os.path.realpath(path): name for name, path in inputs.items() if path is not None}
+    for name, path in outputs.items():
+        if path is None or _straight(path, _status(path)):
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise ValueError(f"{name} and {taken[place]} are the same file, {path}")
+        taken[place] = name
 
 
 def write_whole(path: str | PathLike[str], content: str | bytes) -> None:

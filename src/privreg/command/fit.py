@@ -12,7 +12,7 @@ from privreg.command.request import Source, Spending, carry_out
 from privreg.command.show import show_fit, show_selection
 from privreg.errors import NotReleasedWarning
 from privreg.model_file import save_model
-from privreg.outputs import check_place, write_whole
+from privreg.outputs import check_apart, check_place, write_whole
 from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
 from privreg.privacy.ledger import Ledger
 from privreg.regression.private_linear import PrivateLinearRegression
@@ -36,11 +36,13 @@ def run_fit(
 ) -> None:
     """Fit a model, write what was asked for, and print it."""
     estimator, name = make_estimator(method, k, source, rows_per_person)
+    if rows_per_person != 1 and source.person is None:
+        raise ValueError("--rows-per-person needs --person, the column that names people")
     places = {"model": out, "report": report}
     for place in filter(None, places.values()):
         check_place(place)
-    if out is not None and report is not None and out.absolute() == report.absolute():
-        raise ValueError("--out and --report name the same file")
+    inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
+    check_apart({"--out": out, "--report": report}, inputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotReleasedWarning)  # the release has it in words
         carry_out(estimator, source, spending, f"fit {source.target}: {name}")
@@ -68,8 +70,6 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
     """Choose features and print them."""
     if method not in SELECTORS:
         raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
-    if source.person is not None:
-        raise ValueError("--person: selection alone protects records, not people; use privreg fit --k")
     selector = getattr(privreg, SELECTORS[method])(k=k)
     carry_out(selector, source, spending, f"select for {source.target}: {type(selector).__name__}")
     ledger = _entry(spending, selector._entry)

@@ -16,7 +16,7 @@ from privreg.columns import unknown_column
 from privreg.errors import ModelFileError, SchemaError
 from privreg.files import DataFile, open_file
 from privreg.model_file import load_model
-from privreg.outputs import check_place, whole_file
+from privreg.outputs import check_apart, check_place, whole_file
 from privreg.progress import stages
 
 PREDICTION = "prediction"
@@ -26,18 +26,19 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
     """Write a prediction for each row of the file: to a file, or to standard output as CSV."""
     if out is not None:
         check_place(out)
+        check_apart({"--out": out}, {"DATA": data, "the model": model_file})
     model = load_model(model_file)
     features = list(getattr(model, "feature_names_in_", []))
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
     file = open_file(data)
     _check_columns(file, features, keep)
+    copied = [name for name in keep if name not in features]
+    as_written = [] if file.typed else copied  # the number 007 is perhaps a name
     with stages() as stage, _sink(out) as sink:
         rows = 0
         writer = None
-        for batch in file.batches(
-            [*features, *(name for name in keep if name not in features)], model.categories or {}
-        ):
+        for batch in file.batches([*features, *copied], model.categories or {}, as_written):
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
             table = batch.select(keep).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
             writer = writer or _writer(sink, table.schema, out)

@@ -9,8 +9,8 @@ _WIDE = 120  # columns, where the output does not go to a terminal
 
 def console() -> Console:
     """Standard output, wide enough for tables if it is not a terminal."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=max(out.width, _WIDE))
+    out = Console(highlight=False, markup=False)  # names of columns and files may have brackets
+    return out if out.is_terminal else Console(highlight=False, markup=False, width=max(out.width, _WIDE))
 
 
 def grid(*names: str) -> Table:
