@@ -109,7 +109,7 @@ def test_fit_prints_a_table_and_the_receipt(folder):
         "(intercept)",
     ):
         assert text in result.stdout
-    assert "of ε = 3, δ = 1e-06 asked for. Protected: one record." in result.stdout
+    assert "of ε = 3, δ = 1e-6. Protected: one record." in result.stdout
     assert result.stderr == ""
 
 
@@ -117,8 +117,15 @@ def test_a_parquet_dictionary_counts_as_declared_and_file_levels_work(folder):
     more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
     typed = json.loads(run("fit", folder / "typed.parquet", *more).stdout)
     assert typed["columns"] == ["age", "school", "town=north", "town=south", "town=west", "noise"]
+    assert typed["notes"][-1] == "The levels of town are those of the file; they count as public."
     listed = json.loads(run("fit", folder / "people.csv", *more, "--categories", folder / "levels.json").stdout)
     assert listed["columns"] == ["age", "school", "town=north", "town=south", "noise"]
+
+
+def test_levels_of_a_category_are_only_compared(folder):
+    answer = json.loads(fit(folder / "people.csv", "--json").stdout)
+    assert [c["feature"] for c in answer["coefficients"] if c["level"]] == ["town=north", "town=south"]
+    assert any(note.startswith("Levels of one category (town) can only be compared") for note in answer["notes"])
 
 
 def test_features_are_those_that_were_named(folder):
@@ -225,6 +232,10 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--out", "x.json", "--report", "x.json"), "--report and --out are the same file, x.json"),
         (("people.csv", "--out", "{folder}/people.csv"), "--out and DATA are the same file"),
         (("people.csv", "--rows-per-person", "2"), "--rows-per-person needs --person"),
+        (("people.csv", "--drop", "family"), "columns 'name', 'town' hold text: declare levels with --category name="),
+        (("bare.csv",), "the first line of"),
+        (("people.csv", "--features", ""), "a list of columns is empty"),
+        (("people.csv", "--epsilon", "1_0"), "'1_0' is not a number"),
         (("people.csv", "--ledger", "b.db"), "--ledger and --dataset go together"),
         (("people.csv", "--ledger", "b.db", "--dataset", "d"), "there is no ledger b.db"),
         (("people.csv", "--colour", "red"), "No such option: --colour"),
@@ -237,22 +248,24 @@ def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.csv").touch()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nothing of use PAR1")
-    place = tmp_path if words[0] in ("empty.csv", "broken.parquet") else folder
+    (tmp_path / "bare.csv").write_text("1,2\n3,4\n")
+    place = tmp_path if words[0] in ("empty.csv", "broken.parquet", "bare.csv") else folder
     given = {a: b.format(folder=folder) for a, b in zip(words[1::2], words[2::2], strict=True)}
     usual = {"--target": "pay", "--epsilon": "1", "--drop": "name,family", "--category": "town=north,south"}
     if "--features" in given or "--person" in given or "--drop" in given or given.get("--target") == "name":
         usual.pop("--drop")
-    if "--features" in given or "--category" in given or words[0] != "people.csv":
+    if "--features" in given or "--category" in given or given.get("--drop") or words[0] != "people.csv":
         usual.pop("--category")
     options = [word for pair in (usual | given).items() for word in pair]
     line = refused("fit", place / words[0], *options)
     assert line.startswith("privreg fit: ")
     assert message.format(folder=folder) in line
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["broken.parquet", "empty.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bare.csv", "broken.parquet", "empty.csv"]
 
 
 def test_missing_options_and_commands_are_one_line():
-    assert refused("fit") == "privreg fit: Missing argument 'data'.\n" or "data" in refused("fit").lower()
+    assert "data" in refused("fit").lower()
+    assert run("ledger", expect=2).stderr == ""  # the help is enough
     assert "Did you mean 'fit'" in refused("fitt")
     assert "--target" in refused("fit", "x.csv", "--epsilon", "1")
     assert "--k" in refused("select", "x.csv", "--target", "y", "--epsilon", "1")
@@ -368,6 +381,7 @@ finally:
 
 
 def test_predict_refuses_clearly(folder, model, tmp_path):
+    assert "must end in .csv, .tsv or .parquet" in refused("predict", model, folder / "people.csv", "--out", "p.xlsx")
     (tmp_path / "new.csv").write_text("town,noise,scool,age\nnorth,0,12,40\n")
     assert "'school'" in refused("predict", model, tmp_path / "new.csv")
     assert "did you mean 'scool'?" in refused("predict", model, tmp_path / "new.csv")
@@ -434,9 +448,40 @@ def test_a_request_beyond_the_budget_is_refused_before_the_data_is_opened(tmp_pa
     words = (command, tmp_path / "there is no such file.csv", "--target", "pay", "--epsilon", "4.000001")
     more = ("--k", "2") if command == "select" else ("--out", tmp_path / "m.json")
     line = refused(*words, *more, "--ledger", budget, "--dataset", "people", status=3)
-    assert line.startswith(f"privreg {command}: refused: the budget of 'people', ε = 4, δ = 1e-05, has no room for")
+    assert line.startswith(f"privreg {command}: refused: the budget of 'people', ε = 4, δ = 1e-5, has no room for")
     assert status(budget)["entries"] == 0
     assert not (tmp_path / "m.json").exists()
+
+
+def test_another_unit_is_refused_before_the_data_is_opened(folder, tmp_path, budget):
+    ledger = ("--ledger", budget, "--dataset", "people")
+    words = ("--target", "pay", "--features", "age", "--epsilon", "1", *ledger)
+    run("fit", folder / "people.csv", *words, "--person", "family")
+    missing = tmp_path / "there is no such file.csv"
+    for more, unit in ((), "record"), (("--person", "house"), "person by house"):
+        line = refused("fit", missing, *words, *more)
+        assert f"is for one person by family since its first entry, and this request protects one {unit}" in line
+    assert "No such file" in refused("fit", missing, *words, "--person", "family")
+
+
+def test_names_with_brackets_are_names(folder, tmp_path):
+    file = tmp_path / "b.db"
+    run("ledger", "create", file, "--dataset", "[/] [red]x[/red]", "--epsilon", "4", "--delta", "1e-5")
+    words = ("--ledger", file, "--dataset", "[/] [red]x[/red]")
+    assert "Ledger: [/] [red]x[/red] has spent" in fit(folder / "people.csv", *words).stdout
+    assert "[/] [red]x[/red]" in run("ledger", "status", file).stdout
+    assert "[/] [red]x[/red]" in run("ledger", "history", file).stdout
+
+
+def test_the_ledger_is_never_overwritten(folder, tmp_path, budget):
+    ledger = ("--ledger", budget, "--dataset", "people")
+    words = ("fit", folder / "people.csv", "--target", "pay", *BUDGET, *COLUMNS, *ledger)
+    os.link(budget, tmp_path / "hard link")
+    os.symlink(budget, tmp_path / "soft link")
+    for option in ("--out", "--report"):
+        for name in (budget, tmp_path / "hard link", tmp_path / "soft link"):
+            assert f"{option} and --ledger are the same file" in refused(*words, option, name)
+    assert status(budget)["entries"] == 0
 
 
 def test_a_mistake_costs_nothing(folder, budget):
@@ -455,7 +500,7 @@ def test_a_full_budget_may_be_spent_in_one_fit(folder, tmp_path):
         "fit", folder / "people.csv", "--target", "pay", "--epsilon", "0.01", *COLUMNS, "--ledger", file,
         "--dataset", "d", status=3,
     )  # fmt: skip
-    assert "may have ε up to 0" in line
+    assert "room for ε up to 0" in line
 
 
 def test_ledger_mistakes_are_one_line(tmp_path, budget):

@@ -33,7 +33,7 @@ def test_demo_fits_real_people_and_writes_a_report_and_a_model(tmp_path):
     shown = " ".join(result.stdout.split())
     assert "What predicts a mother's pay" in shown
     assert "They may be shown because these data are public" in shown
-    assert "δ = 1e-06 asked for. Protected: one record." in shown
+    assert "of ε = 1, δ = 1e-6. Protected: one record." in shown
     private, exact = map(float, re.search(r"R² share of the differences explained (\S+) (\S+)", shown).groups())
     assert exact == 0.588  # 11 columns of labsup
     assert exact - 0.1 < private <= exact + 0.001  # the noise at ε = 1 on so many records costs a hundredth or so

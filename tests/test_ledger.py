@@ -3,11 +3,14 @@
 import json
 import os
 import sqlite3
+import warnings
+from contextlib import closing
 from decimal import Decimal
 from fractions import Fraction
 from math import exp
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,9 +20,11 @@ from sklearn.base import clone
 
 import privreg
 from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, PrivateLinearRegression, SubLasso
+from privreg.paper import make_method
 from privreg.privacy import ledger as module
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger import Request, amount, entered, running_budget
+from privreg.privacy.noise import OpenDPNoise
 
 
 def ask(epsilon, delta="0", mu_squared=None, unit="record"):
@@ -109,12 +114,15 @@ def test_room_is_the_largest_request_that_fits(tmp_path):
         ledger.create(name, "5", "5e-6")
         accepted(ledger, requests, name)
         status = ledger.status(name)[0]
-        delta = str(status.next_delta)
-        if status.room == 0:
-            assert name == "full"
-            continue
-        assert status.after(fit_request(f"{status.room * 0.999:.6f}", delta)).within
-        assert not status.after(fit_request(f"{status.room * 1.001:.6f}", delta)).within
+        delta, room = str(status.next_delta), status.room(status.next_delta)
+        assert (room == 0) == (name == "full")
+        assert (room == 5) == (name == "new")  # never more than all
+        if name == "some":
+            assert status.after(fit_request(f"{room * 0.999:.6f}", delta)).within
+            assert not status.after(fit_request(f"{room * 1.001:.6f}", delta)).within
+            assert status.sum_room(status.next_delta) == 0
+        for epsilon in {str(room), str(status.sum_room(Decimal(0)))} - {"0.0"}:
+            assert status.after(ask(epsilon)).within == (float(epsilon) <= status.sum_room(Decimal(0)))
 
 
 # ---- the rule against an independent reading of the proof
@@ -231,6 +239,20 @@ def test_the_first_entry_decides_the_unit(tmp_path):
     assert ledger.status()[0].entries == 1
 
 
+def test_room_is_told_for_the_request_and_never_contradicts_it(tmp_path):
+    ledger = opened(tmp_path, "2", "1e-5")
+    with pytest.raises(
+        BudgetRefusedError, match=r"has no room for ε = 2.01, δ = 1e-6. At this δ there is room for ε up to 2$"
+    ):
+        ledger.spend("people", fit_request("2.01", "1e-6"))
+    ledger.spend("people", ask("1", "0", DPKendall(5)._mu_squared(Budget(1.0))))
+    assert ledger.status()[0].next_delta == Decimal("1e-6")  # a selection has no δ, and says nothing of the next fit
+    with pytest.raises(BudgetRefusedError, match=r"room for ε up to 1, or 1\.\d+ for the default method"):
+        ledger.spend("people", fit_request("1.9", "1e-6"))
+    with pytest.raises(BudgetRefusedError, match=r"room for ε up to 1$"):
+        ledger.spend("people", ask("1.5"))
+
+
 def test_data_sets_have_budgets_of_their_own(tmp_path):
     ledger = opened(tmp_path, "1", "0", "a")
     ledger.create("b", "2", "0")
@@ -255,7 +277,7 @@ def test_mistakes_are_one_clear_line(tmp_path):
     for name, epsilon, delta in [(" ", 1, 0), ("x", 0, 0), ("x", -1, 0), ("x", 1, 1), ("x", 1, -1), ("x", "y", 0)]:
         with pytest.raises(ValueError, match=r"name|epsilon|delta"):
             ledger.create(name, epsilon, delta)
-    refused = "refused: the budget of 'people', ε = 1, δ = 1e-06, has no room for ε = 2, δ = 0"
+    refused = "refused: the budget of 'people', ε = 1, δ = 1e-6, has no room for ε = 2, δ = 0"
     with pytest.raises(BudgetRefusedError, match=refused):
         ledger.spend("people", ask("2"))
 
@@ -367,6 +389,120 @@ def test_the_entry_is_on_disk_before_noise_is_drawn(tmp_path, monkeypatch):
     assert seen
     assert all(states == ["begun"] for states in seen)
     assert [e.state for e in ledger.history()] == ["finished"]
+
+
+@pytest.mark.parametrize("method", ["K-BAS", "L-Tukey", "BAS", "Tukey"])
+def test_every_method_is_entered_before_its_noise(tmp_path, monkeypatch, method):
+    ledger = opened(tmp_path, "20", "1e-5")
+    seen = []
+
+    def watched(draw):
+        def drawing(self, *arguments):
+            seen.append([e.state for e in ledger.history()])
+            return draw(self, *arguments)
+
+        return drawing
+
+    for draw in ("pick", "laplace", "gaussian"):
+        monkeypatch.setattr(f"privreg.privacy.noise.OpenDPNoise.{draw}", watched(getattr(OpenDPNoise, draw)))
+    model = make_method(method, k=1, epsilon=9.0, delta=1e-6, calibration="strict")
+    model.ledger, model.dataset = ledger, "people"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few records are not enough for Tukey
+        model.fit(*table())
+    assert seen
+    assert all(states == ["begun"] for states in seen)
+    assert [e.state for e in ledger.history()] == ["finished"]
+    assert model.receipt_.budget == running_budget(Decimal(9), Decimal("1e-6"))
+
+
+def test_entries_are_written_through(tmp_path, monkeypatch):
+    ledger = opened(tmp_path, "2", "0")
+    said = []
+
+    def connect(*arguments, **options):
+        file = CONNECT(*arguments, **options)
+        file.set_trace_callback(said.append)
+        return file
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    ledger.spend("people", ask("1"))
+    assert said.index("PRAGMA synchronous = EXTRA") < said.index("BEGIN IMMEDIATE") < said.index("COMMIT")
+
+
+CONNECT = sqlite3.connect
+
+
+def test_the_number_of_entries_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MOST_ENTRIES", 2)
+    assert accepted(opened(tmp_path, "5", "0"), [ask("1")] * 3) == [True, True, False]
+
+
+def test_totals_are_rounded_against_the_budget(tmp_path, monkeypatch):
+    ledger = opened(tmp_path, "0.1", "1e-6")
+    after = ledger.status()[0].after(ask("1", "1e-7", Fraction(1, 3 * module.GRID)))
+    assert after.mu_squared == Fraction(1, module.GRID)
+    asked = []
+    monkeypatch.setattr(module, "adaptive_budget", lambda budget: asked.append(budget) or Fraction(1))
+    assert after.within
+    assert Fraction(asked[0].epsilon) <= Fraction("0.1") < Fraction(0.1)
+    assert Fraction(asked[0].delta) <= Fraction("1e-7")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE dataset SET epsilon = 'abc'",
+        "UPDATE dataset SET sum_epsilon = '1/0'",
+        "UPDATE dataset SET sum_epsilon = '-100'",
+        "UPDATE dataset SET entries = 'x'",
+        "UPDATE dataset SET mu_squared = 'x'",
+        "UPDATE dataset SET last_delta = 'x'",
+        "DELETE FROM entry",
+    ],
+)
+def test_a_damaged_ledger_is_refused(tmp_path, damage):
+    ledger = opened(tmp_path, "5", "0")
+    ledger.spend("people", ask("1"))
+    with closing(sqlite3.connect(ledger.path)) as file:
+        file.execute(damage)
+        file.commit()
+    for attempt in (lambda: ledger.spend("people", ask("1")), ledger.status):
+        with pytest.raises(LedgerError, match="is damaged"):
+            attempt()
+
+
+def test_a_damaged_entry_is_refused(tmp_path):
+    ledger = opened(tmp_path, "5", "0")
+    ledger.spend("people", ask("1"))
+    with closing(sqlite3.connect(ledger.path)) as file:
+        file.execute("UPDATE entry SET epsilon = 'q'")
+        file.commit()
+    with pytest.raises(LedgerError, match="is damaged"):
+        ledger.history()
+
+
+def test_people_named_in_another_way_are_another_unit(tmp_path):
+    ledger = opened(tmp_path, "5", "1e-5")
+    X, y = table()
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people")
+    people = pd.Series(np.arange(len(y)) // 2, name="family")
+    model.fit(X, y, groups=people)
+    assert ledger.history()[0].unit == "person by family"
+    with pytest.raises(LedgerError, match=r"is for one person by family since its first entry.*one person by house"):
+        clone(model).fit(X, y, groups=people.rename("house"))
+    clone(model).fit(X, y, groups=people)
+    assert len(ledger.history()) == 2
+
+
+def test_budgets_that_are_no_budgets(tmp_path):
+    for epsilon, delta in [("1e308", 0), (2e6, 0), ("1e-101", 0), (1, "1e-999999"), ("1." + "1" * 400, 0)]:
+        with pytest.raises(ValueError, match=r"epsilon must be|too many digits"):
+            Ledger(tmp_path / "b.db").create("x", epsilon, delta)
+
+
+def test_a_selection_of_very_many_has_no_plan_to_account(tmp_path):
+    assert DPKendall(10**12)._mu_squared(Budget(1.0)) is None
 
 
 def test_parameters_that_do_not_go_together(tmp_path):

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 
 from browser import DESKTOP, PHONE, chromium, opened
-from privreg import PrivateLinearRegression, __version__
+from privreg import PrivateLinearRegression, __version__, words
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick
 from privreg.release import Coefficient, Release, release_of
-from privreg.report import coefficients, guarantee, model_charts, spending, words
+from privreg.report import coefficients, guarantee, model_charts, spending
 from privreg.report.document import Box, Document, Facts, Items, Record, Section, markdown
 from privreg.report.model import Asked, deployment_record, document, report_page
 
@@ -189,7 +189,8 @@ def test_what_was_asked(flagship, people):
     assert asked["Method"].startswith("PrivateLinearRegression. It finds the scale")
     assert asked["Budget"] == "ε = 1, δ = 1e-6"
     assert asked["Protected"] == "one record (one row of the table)"
-    assert asked["Ledger"] == "ledger.db, data set health, entry 7, spent so far, with this fit: ε = 2.5 of 3"
+    told = "ledger.db, data set health, entry 7, spent so far, with this fit: ε = 2.5 of 3, "
+    assert asked["Ledger"] == told + "it keeps a tenth of the δ that was asked for, so the fit ran with the rest"
     assert asked["Date"] == "2026-11-16"
     assert asked["Software"] == f"privreg {__version__}"
     assert section(flagship, "What was asked")[-1].text == (
@@ -222,7 +223,7 @@ def test_the_guarantee_in_numbers(flagship):
     text = texts(flagship)
     assert "P[M(D) ∈ S] ≤ e^ε · P[M(D′) ∈ S] + δ" in text
     assert "P[M(D) ∈ S] ≤ 2.72 · P[M(D′) ∈ S] + 1e-6" in text
-    assert "at most 73.2 % sure." in text  # e/(1 + e) = 73.11 %
+    assert "at most 73.2 % sure, apart from δ." in text  # e/(1 + e) = 73.11 %
     found = f"finds at most {words.percent(e * 0.05 + 1e-6)} of those who are."
     assert found in text
     assert "13.6 %" in found
@@ -398,15 +399,32 @@ def test_the_table_says_what_was_released(flagship):
         assert row[1].order == c.value
 
 
-def test_the_formula_says_what_was_released(flagship):
-    first, *lines = coefficients.formula(flagship).splitlines()
-    target, intercept = first.split(" ≈ ")
-    assert target == "blood_pressure"
-    assert read(intercept) == float(f"{flagship.intercept.value:.5g}")
-    for line, c in zip(lines, flagship.coefficients, strict=True):
-        sign, size, _, name = line.split(maxsplit=3)
-        assert {"+": 1, "−": -1}[sign] * read(size) == float(f"{c.value:.5g}")
-        assert name == c.feature
+def by_the_formula(text, X):
+    """Predictions from nothing but what the page says."""
+    target, formula = text.replace("−", "-").replace("·", "*").split("≈")
+    cuts = {"cut": np.clip} | {name: X[name].to_numpy() for name in X}
+    return target.strip(), eval(" ".join(formula.split()), {"__builtins__": {}}, cuts)
+
+
+def test_the_formula_is_the_whole_model():
+    """Also far outside of the ranges, and for columns with two slopes."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"age": rng.normal(50, 10, 40_000), "income": np.exp(rng.normal(10, 1.5, 40_000))})
+    y = 2 * X.age + 30 * np.log(X.income) + rng.normal(size=40_000)
+    model = PrivateLinearRegression(3.0, 1e-6, random_state=0).fit(X, y)
+    release = private(release_of(model, "score"))
+    assert [c.outer_value is not None for c in release.coefficients] == [False, True]
+    new = pd.DataFrame({"age": rng.uniform(-500, 500, 2000), "income": 10 ** rng.uniform(-2, 9, 2000)})
+    text = coefficients.formula(release)
+    target, raw = by_the_formula(text, new)
+    assert target == "score"
+    assert text in texts(release, Asked()).replace("\n    ", "\n")
+    predicted = np.clip(raw, *release.prediction_range)
+    assert np.abs(predicted - model.predict(new)).max() < 1e-3 * np.ptp(predicted)  # six digits are printed
+    assert "count with another slope, up to a second limit" in " ".join(release.notes)
+
+
+def test_the_text_tells_the_cuts(flagship):
     low, high = flagship.prediction_range
     text = texts(flagship, Asked())
     assert f"always lie between {words.number(low)} and {words.number(high)}." in text.replace("\\", "")
@@ -423,7 +441,7 @@ def test_the_chart_shows_changes_over_the_range(flagship):
     drawn = [t for t in svg_texts(chart) if t in flagship.columns]
     assert sorted(drawn) == sorted(c.feature for c in flagship.coefficients)
     assert drawn[0] == largest.feature
-    assert "change of blood_pressure, lower to upper end of range" in svg_texts(chart)
+    assert "change of blood_pressure, from end to end of the range" in svg_texts(chart)
     assert f"{largest.feature} {words.number(coefficients.effect(largest).value, 3)} (" in chart.alt
     example = f"if {largest.feature} is 1 higher"
     way = "higher" if largest.value > 0 else "lower"
@@ -440,7 +458,7 @@ def test_methods_that_tell_less(paper):
     assert "95 %" not in text
     assert "Standard errors" not in text
     assert 'load_model("model.json")' in text
-    assert "the number of records" in text
+    assert "the exact number of records" in text
     assert "cannot be read on its own" not in text
 
 
@@ -458,7 +476,7 @@ def test_a_constant(constant):
     assert "a constant, not a linear model" in text
     value = words.number(constant.intercept.value)
     assert f"it predicts {value} for every row" in text
-    assert f"≈ {value}" in text
+    assert f"≈ {value.replace(',', '')}" in text
     assert "What helps: more records" in text
     assert "Read the warnings" in text
     assert "Warning: the model is a constant" in text

@@ -53,6 +53,11 @@ class TableEstimator(BaseEstimator):
         """What a user calls these columns: names, or numbers for an array."""
         return [self._names[j] for j in columns] if hasattr(self, "feature_names_in_") else columns
 
+    def _levels(self) -> dict[int, str]:
+        """The columns that are levels, and the category of each."""
+        given = set(getattr(self, "feature_names_in_", self._names))
+        return {j: name.partition("=")[0] for j, name in enumerate(self._names) if name not in given}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_names")  # set last
 

@@ -24,7 +24,9 @@ class OneLine(TyperGroup):
                 raise
             context = getattr(error, "ctx", None)
             where = context.command_path if context is not None else "privreg"
-            print(f"{where}: {' '.join(error.format_message().split())}", file=sys.stderr)
+            message = " ".join(error.format_message().split())
+            if message:  # none where the help was shown
+                print(f"{where}: {message}", file=sys.stderr)
             code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -59,6 +61,16 @@ def one_line(command: str) -> Iterator[None]:
     raise typer.Exit(status)
 
 
+@contextmanager
+def loading() -> Iterator[None]:
+    """Says so at a terminal while libraries load, which takes a second or more."""
+    from privreg.progress import stages
+
+    with stages() as stage:
+        stage("loading")
+        yield
+
+
 def _version(asked: bool) -> None:
     if asked:
         from privreg import __version__
@@ -67,10 +79,11 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _number(text: str) -> Decimal:
+def _number(given: str | Decimal) -> Decimal:
     """An exact decimal number."""
+    text = str(given)
     try:
-        value = Decimal(text)
+        value = Decimal(text if text.isascii() and "_" not in text else "NaN")
     except InvalidOperation:
         value = Decimal("NaN")
     if not value.is_finite():
@@ -85,6 +98,8 @@ def _whole_or_auto(text: str) -> int | str:
 
 
 def _names(text: str | None) -> list[str]:
+    if text is not None and not text.strip():
+        raise ValueError("a list of columns is empty; leave the option out, or name columns with commas")
     return [name.strip() for name in text.split(",")] if text else []
 
 
@@ -131,7 +146,8 @@ def demo(
 ) -> None:
     """Fit the pay of 31,857 mothers, privately and not; write privreg-demo.html and privreg-demo.json."""
     with one_line("demo"):
-        from privreg.demo import run_demo, write_data
+        with loading():
+            from privreg.demo import run_demo, write_data
 
         run_demo() if data is None else write_data(data)
 
@@ -160,8 +176,9 @@ def fit(
 ) -> None:
     """Fit a linear model that reveals almost nothing about any one record."""
     with one_line("fit"):
-        from privreg.command.fit import run_fit
-        from privreg.command.request import Source, Spending
+        with loading():
+            from privreg.command.fit import run_fit
+            from privreg.command.request import Source, Spending
 
         source = Source(data, target, _names(features), _names(drop), person, category or [], categories)
         spending = Spending(epsilon, delta, ledger, dataset)
@@ -186,8 +203,9 @@ def select(
 ) -> None:
     """Choose the features that say most about the target, without a model."""
     with one_line("select"):
-        from privreg.command.fit import run_select
-        from privreg.command.request import Source, Spending
+        with loading():
+            from privreg.command.fit import run_select
+            from privreg.command.request import Source, Spending
 
         source = Source(data, target, _names(features), _names(drop), None, category or [], categories)
         run_select(source, Spending(epsilon, delta, ledger, dataset), method, k, as_json)
@@ -204,7 +222,8 @@ def predict(
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     with one_line("predict"):
-        from privreg.command.predict import run_predict
+        with loading():
+            from privreg.command.predict import run_predict
 
         run_predict(model, data, out, _names(keep))
 
@@ -221,7 +240,9 @@ def ledger_create(
         from privreg.privacy.ledger import Ledger
 
         Ledger(file).create(dataset, epsilon, delta)
-        typer.echo(f"{dataset}: ε = {epsilon:g}, δ = {float(delta):g} in {file}")
+        from privreg.words import small
+
+        typer.echo(f"{dataset}: ε = {epsilon:g}, δ = {small(float(delta))} in {file}")
 
 
 @ledger.command("status")

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ class Columns:
     features: list[str]
     person: str | None
     categories: dict[str, list[Any]]
+    from_file: list[str] = field(default_factory=list)  # categories whose levels the file itself declares
 
 
 def choose_columns(
@@ -50,9 +51,11 @@ def choose_columns(
             )
         if name not in chosen:
             raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
+    _check_text(file, [name for name in chosen if name not in categories])
     named = bool(features)
     levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
-    return Columns(target, chosen, person, {name: given for name, given in levels.items() if given is not None})
+    declared = {name: given for name, given in levels.items() if given is not None}
+    return Columns(target, chosen, person, declared, [name for name in declared if name not in categories])
 
 
 def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any]]:
@@ -121,6 +124,16 @@ def _check_target(file: DataFile, target: str) -> None:
     if kind not in ("number", "boolean"):
         held = "categories" if kind == "category" else kind
         raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
+
+
+def _check_text(file: DataFile, undeclared: list[str]) -> None:
+    """Several text columns without levels are named together."""
+    texts = [name for name in undeclared if file.columns[name] == "text"]
+    if len(texts) > 1:
+        raise SchemaError(
+            f"columns {', '.join(map(repr, texts))} hold text: declare levels with --category {texts[0]}=a,b,c, or "
+            f"leave them out with --drop {','.join(texts)} (identifiers and dates are best left out)"
+        )
 
 
 def _levels(file: DataFile, name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:

@@ -6,8 +6,11 @@ Evans (1998). It is public, so what is otherwise secret may be shown beside what
 
 import bz2
 import io
+import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +28,7 @@ from privreg.progress import stages
 from privreg.regression.private_linear import PrivateLinearRegression
 from privreg.release import release_of
 from privreg.report.model import Asked, report_page
+from privreg.words import small
 
 NAME = "mothers' pay"
 TARGET = "labinc"
@@ -73,11 +77,12 @@ def run_demo() -> None:
         model.fit(table.select(list(MEANING)), table[TARGET])
         stage("writing the report")
         save_model(model, MODEL, target=TARGET)
-        write_whole(REPORT, report_page(release_of(model, TARGET), Asked(NAME, "privreg demo")))
+        write_whole(REPORT, report_page(release_of(model, TARGET), Asked(NAME, "privreg demo", model=str(MODEL))))
     out = console()
     show_demo(out, model, table)
     out.print(f"\nThe report is in {REPORT}, the model in {MODEL}. On your own file:")
-    out.print("  privreg fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html")
+    program = "privreg" if which("privreg") else os.path.relpath(sys.argv[0])
+    out.print(f"  {program} fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html", soft_wrap=True)
 
 
 def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> None:
@@ -89,8 +94,8 @@ def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> 
     release = release_of(model, TARGET)
 
     out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
-    out.print(Text(f"{release.notes[0]} ε = {EPSILON:g}, δ = {DELTA:g}."))
-    rows = grid("feature", "meaning", "private", "not private", "linear between")
+    out.print(Text(f"{release.notes[0]} ε = {EPSILON:g}, δ = {small(DELTA)}."))
+    rows = grid("feature", "meaning", "private ± std. error", "not private", "linear between")
     rows.columns[1].justify = "left"
     for c in release.coefficients:
         ends = span(c.linear_from, c.linear_to)

@@ -10,8 +10,9 @@ looks at this cell alone, and what cannot be used becomes a missing value, witho
 - a boolean is ``true`` or ``false`` in any case;
 - text is missing if it is one of the words for it (`MISSING`) and not a declared level, or if it is not UTF-8.
 
-A row of text with too few or too many fields is left out when records are read, and refused when rows are to be
-predicted, where every row needs its answer.
+A line of text is a record, so that no record can reach into another. A line with too few or too many fields, or with a
+quote that is not closed, is left out when records are read, and refused when rows are to be predicted, where every row
+needs its answer.
 """
 
 import csv
@@ -38,7 +39,7 @@ _BLANKS = " \t\n\r\v\f"
 _SEPARATORS = ",;\t|"
 _NO_SEPARATOR = "\x1f"  # of a file with one column; no program writes it into a cell
 _HEADER_LIMIT = 1 << 20
-_BLOCKS = [1 << 22, 1 << 26, 1 << 29, (1 << 31) - 1]  # bytes; a row must fit into a block, so larger ones are tried
+_BLOCK = 1 << 22  # bytes of text that are parsed at a time, or one line if that is longer
 _BATCH_ROWS = 1 << 16  # of Parquet
 
 _NUMBER = r"[+-]?(?:[0-9]+{mark}?[0-9]*|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -195,28 +196,13 @@ class _Text(DataFile):
         return cells
 
     def _cells(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
-        """The cells as text, part by part, with the rows found so far that are not as wide as the header.
+        """The cells as text, part by part, with the rows found so far that are not as wide as the header."""
+        try:
+            yield from self._parse(columns, progress)
+        except pa.ArrowException:  # its message may quote a cell
+            raise SchemaError(f"{self.path} could not be read as CSV") from None
 
-        A row that does not fit into a block makes arrow give up. Then the file is parsed again in larger blocks, from
-        the row where it stopped: rows do not depend on the blocks.
-        """
-        done = 0
-        for block in _BLOCKS:
-            try:
-                seen = 0
-                for table, odd in self._parse(columns, block, progress):
-                    new = table.slice(max(done - seen, 0))
-                    seen += table.num_rows
-                    done = max(done, seen)
-                    yield new, odd
-                return
-            except pa.ArrowException:
-                continue
-        raise SchemaError(f"{self.path} could not be read as CSV")
-
-    def _parse(
-        self, columns: Sequence[str], block: int, progress: Progress
-    ) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
+    def _parse(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
         odd: list[tuple[int, int]] = []
 
         def skip(row: pa_csv.InvalidRow) -> str:
@@ -226,19 +212,19 @@ class _Text(DataFile):
 
         with _open_text(self.path) as text:
             _header(text, self.path)
-            stream = _Utf8(text)
+            stream = _Utf8(text, self._separator, len(self._names))
             size = max(self.path.stat().st_size, 1)
-            with pa_csv.open_csv(pa.PythonFile(stream, mode="r"), *self._options(columns, block, skip)) as reader:
+            with pa_csv.open_csv(pa.PythonFile(stream, mode="r"), *self._options(columns, skip)) as reader:
                 for count, batch in enumerate(reader):
                     yield pa.Table.from_batches([batch]), odd
                     progress(min(stream.positions[min(count, len(stream.positions) - 1)] / size, 1.0))
                 yield reader.schema.empty_table(), odd  # odd rows after the last good one
 
-    def _options(self, columns: Sequence[str], block: int, skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
+    def _options(self, columns: Sequence[str], skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
         return (
             # Threads would leave the rows without numbers.
-            pa_csv.ReadOptions(block_size=block, column_names=self._names, use_threads=False),
-            pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=True, invalid_row_handler=skip),
+            pa_csv.ReadOptions(block_size=_BLOCK, column_names=self._names, use_threads=False),
+            pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip),
             pa_csv.ConvertOptions(
                 check_utf8=False,
                 column_types={name: pa.string() for name in self._names},
@@ -249,29 +235,51 @@ class _Text(DataFile):
 
 
 class _Utf8:
-    """Text read as Latin-1, for arrow in UTF-8, so that arrow meets valid UTF-8 and one kind of line end only.
+    """Text read as Latin-1, for arrow in UTF-8: whole lines, valid UTF-8, and one kind of line end only.
 
-    Without this it fails at a row that is both odd and not UTF-8, and loses a line end between two blocks.
+    A line is a record. One with a quote that is not closed would go on to the next quote, however many records later;
+    it is made a row of the wrong width instead. Without the rest arrow fails at a row that is both odd and not UTF-8,
+    and loses a line end between two blocks.
     """
 
     closed = False
 
-    def __init__(self, text: TextIO) -> None:
+    def __init__(self, text: TextIO, separator: str, columns: int) -> None:
         self._text = text
-        self._start = "\n"  # arrow refuses a stream without a byte; it skips blank lines
+        self._begun = "\n"  # of a line; at first, because arrow refuses a stream without a byte, and skips blank lines
+        self._closed_quotes = _closed_quotes(separator)
+        self._odd = separator.join("x" * (columns + 1))
         self.positions: list[int] = []  # in the file after each block; arrow reads many blocks ahead
 
     def read(self, size: int) -> bytes:
-        start, self._start = self._start, ""
         try:
-            block = start + self._text.read(size // 2 - len(start))  # a character takes at most two bytes
-            self.positions.append(self._text.buffer.tell())
-            return block.encode()
+            return self._lines(max(size // 4, 1)).encode()  # a character takes at most two bytes
         except ValueError:  # closed while arrow was still reading ahead
             return b""
 
+    def _lines(self, size: int) -> str:
+        parts, end = [self._begun], -1
+        while end < 0 and (part := self._text.read(size)):
+            parts.append(part)
+            end = part.rfind("\n")
+        block = "".join(parts)
+        whole = len(block) - len(parts[-1]) + end + 1 if end >= 0 else len(block)
+        block, self._begun = block[:whole], block[whole:]
+        self.positions.append(self._text.buffer.tell())
+        return "\n".join(map(self._checked, block.split("\n"))) if '"' in block else block
+
+    def _checked(self, line: str) -> str:
+        return line if '"' not in line or self._closed_quotes.fullmatch(line) else self._odd
+
     def close(self) -> None:
         self.closed = True
+
+
+def _closed_quotes(separator: str) -> re.Pattern[str]:
+    """A line in which each field that begins with a quote also ends it."""
+    other = f"[^{re.escape(separator)}]"
+    field = f'(?:"(?:[^"]|"")*+"{other}*+|(?!"){other}*+)'
+    return re.compile(f"{field}(?:{re.escape(separator)}{field})*+")
 
 
 def _open_text(path: Path) -> TextIO:
@@ -316,6 +324,8 @@ def _names(header: str, separator: str, path: Path) -> list[str]:
     except csv.Error:  # a name of more than 131,072 characters
         raise SchemaError(f"the header line of {path} cannot be read") from None
     names = [name.strip() for name in fields]
+    if len(names) > 1 and all(_number_pattern(".").fullmatch(name) for name in names):
+        raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
     times = Counter(names)
     for position, name in enumerate(names, 1):
         if not name:

@@ -35,14 +35,20 @@ def check_place(path: str | PathLike[str]) -> None:
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """Raise ValueError if an output would replace an input or another output. Both by what the user calls them."""
-    taken = {os.path.realpath(path): name for name, path in inputs.items() if path is not None}
+    taken = {_identity(path): name for name, path in inputs.items() if path is not None}
     for name, path in outputs.items():
         if path is None or _straight(path, _status(path)):
             continue
-        place = os.path.realpath(path)
+        place = _identity(path)
         if place in taken:
             raise ValueError(f"{name} and {taken[place]} are the same file, {path}")
         taken[place] = name
+
+
+def _identity(path: Path) -> tuple[int, int] | str:
+    """The same for two names of one file, links of either kind included."""
+    found = _status(path)
+    return os.path.realpath(path) if found is None else (found.st_dev, found.st_ino)
 
 
 def write_whole(path: str | PathLike[str], content: str | bytes) -> None:

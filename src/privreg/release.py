@@ -1,6 +1,6 @@
 """What a fit released, beside what was asked: the one source of tables, reports and JSON. Nothing else may be shown."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
@@ -24,6 +24,10 @@ class Coefficient:
     high: float | None = None
     linear_from: float | None = None  # ends of the range in which the model is linear in this feature
     linear_to: float | None = None
+    outer_value: float | None = None  # slope beyond that range, of columns with long tails, up to a second one
+    outer_from: float | None = None
+    outer_to: float | None = None
+    level: bool = field(default=False, kw_only=True)  # a level of a category, or of a boolean: 0 or 1
 
 
 @dataclass(frozen=True)
@@ -85,12 +89,15 @@ def release_of(
 
 
 def _of_private_linear(model: PrivateLinearRegression, target: str, method: str) -> Release:
-    interval = model.confidence_interval()
+    interval, outer, levels = model.confidence_interval(), model.model_.outer(), model._levels()
     coefficients = [
         Coefficient(
             model._names[j],
             float(model.coef_[j]),
-            *map(_finite, (model.standard_error_[j], *interval[j], *model.linear_range_[j])),
+            _finite(model.standard_error_[j]),
+            *map(_finite, (*interval[j], *model.linear_range_[j])),
+            *outer.get(j, (None, None, None)),
+            level=j in levels,
         )
         for j in model._chosen()
     ]

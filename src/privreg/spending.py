@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from typing import Any
 
 from privreg.privacy.accountant import Budget
 from privreg.privacy.ledger import PERSON, RECORD, Ledger, Open, Request, amount, entered, running_budget
@@ -18,6 +19,7 @@ class Spender:
 
     _what: str | None = None  # how the ledger calls the fit
     _people: bool = False  # whether the guarantee is for people
+    _named_by: Any = None  # and what names them, if it is known
     _entry: int | None = None  # its number in the ledger, once it is entered
     _watch: Callable[[str], None] | None = None  # told the name of each step before its noise is drawn
 
@@ -46,11 +48,17 @@ class Spender:
                 self._entry = entry.number
                 yield entry
 
+    def _ledger_unit(self) -> str:
+        """People that are told apart in another way are another unit."""
+        if not self._people:
+            return RECORD
+        return PERSON if self._named_by is None else f"{PERSON} by {self._named_by}"
+
     def _request(self) -> Request:
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
             self._what or f"fit {type(self).__name__}",
-            PERSON if self._people else RECORD,
+            self._ledger_unit(),
             self._mu_squared(self._budget()),
         )

@@ -3,14 +3,13 @@
 import json
 import shlex
 import sys
-import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import privreg
 from privreg.command.request import Source, Spending, carry_out
 from privreg.command.show import show_fit, show_selection
-from privreg.errors import NotReleasedWarning
 from privreg.model_file import save_model
 from privreg.outputs import check_apart, check_place, write_whole
 from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
@@ -43,17 +42,19 @@ def run_fit(
         check_place(place)
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
     check_apart({"--out": out, "--report": report}, inputs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotReleasedWarning)  # the release has it in words
-        carry_out(estimator, source, spending, f"fit {source.target}: {name}")
+    columns = carry_out(estimator, source, spending, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
+    if columns.from_file:
+        told = f"The levels of {', '.join(columns.from_file)} are those of the file; they count as public."
+        release = replace(release, notes=[*release.notes, told])
     ledger = _entry(spending, estimator._entry)
     failed: OSError | None = None
     try:
         if out is not None:
             save_model(estimator, out, target=source.target, method=name)
         if report is not None:
-            asked = Asked(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
+            command = shlex.join(["privreg", *sys.argv[1:]])
+            asked = Asked(source.data.name, command, source.person, ledger, model=str(out) if out else None)
             write_whole(report, report_page(release, asked))
     except OSError as error:  # the budget is spent: what it bought is shown in any case
         failed = error
@@ -106,5 +107,5 @@ def _entry(spending: Spending, number: int | None) -> dict[str, Any] | None:
         "delta": float(status.delta),
         "spent_epsilon": status.spent_epsilon,
         "entries": status.entries,
-        "room": {"epsilon": status.room, "delta": float(status.next_delta)},
+        "room": {"epsilon": status.room(status.next_delta), "delta": float(status.next_delta)},
     }

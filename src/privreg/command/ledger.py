@@ -3,30 +3,40 @@
 from rich.text import Text
 
 from privreg.command.terminal import console, grid
-from privreg.privacy.ledger import Entry, Status
+from privreg.privacy.ledger import Entry, Status, rounded_down
+from privreg.words import small
 
 
 def show_status(statuses: list[Status]) -> None:
     """The budgets of a ledger."""
     out = console()
-    table = grid("data set", "protects", "entries", "budget ε", "δ", "spent ε", "sum of requests", "room for ε", "at δ")
-    for s in statuses:
-        table.add_row(
-            Text(s.dataset), f"one {s.unit}" if s.unit else "", f"{s.entries:,}", f"{s.epsilon:g}",
-            f"{float(s.delta):g}", f"{s.spent_epsilon:.4g}", f"{float(s.sum_epsilon):g}", f"{s.room:.3g}",
-            f"{float(s.next_delta):g}",
-        )  # fmt: skip
-    out.print(table)
-    out.print("Spent: the smaller of the sum of all requests and the accountant's total. Room: for one more fit.")
+    for status in statuses:
+        out.print(Text(status.dataset, style="bold"))
+        for name, value in _facts(status).items():
+            out.print(f"  {name:<10}{value}", soft_wrap=True)
+    if not statuses:
+        out.print("The ledger has no data sets.")
+
+
+def _facts(s: Status) -> dict[str, str]:
+    sums = f"sum of requests: ε = {float(s.sum_epsilon):g}, δ = {small(float(s.sum_delta))}"
+    largest, delta = rounded_down(s.room(s.next_delta)), small(float(s.next_delta))
+    return {
+        "budget": f"ε = {s.epsilon:g}, δ = {small(float(s.delta))}",
+        "protects": f"one {s.unit}" if s.unit else "decided by the first entry: one record or one person",
+        "entries": f"{s.entries:,}",
+        "spent": f"ε = {s.spent_epsilon:.4g} ({sums})",
+        "room for": f"a fit by the default method with ε up to {largest} at δ = {delta}",
+    }
 
 
 def show_history(entries: list[Entry]) -> None:
     """The entries of a ledger."""
     out = console()
-    table = grid("entry", "time", "data set", "what", "ε", "δ", "state")
+    table = grid("entry", "time (UTC)", "data set", "what", "ε", "δ", "state")
     for e in entries:
-        values = f"{float(e.epsilon):g}", f"{float(e.delta):g}", _STATES[e.state]
-        table.add_row(str(e.number), e.time, Text(e.dataset), Text(e.what), *values)
+        values = f"{float(e.epsilon):g}", small(float(e.delta)), _STATES.get(e.state, e.state)
+        table.add_row(str(e.number), e.time[:16].replace("T", " "), Text(e.dataset), Text(e.what), *values)
     out.print(table)
 
 

@@ -20,11 +20,16 @@ from privreg.outputs import check_apart, check_place, whole_file
 from privreg.progress import stages
 
 PREDICTION = "prediction"
+_PARQUET = (".parquet", ".pq")
+_TABS = (".tsv", ".tab")
+_ENDINGS = ("", ".csv", ".txt", *_TABS, *_PARQUET)
 
 
 def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
     """Write a prediction for each row of the file: to a file, or to standard output as CSV."""
     if out is not None:
+        if out.suffix.lower() not in _ENDINGS:
+            raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
         check_place(out)
         check_apart({"--out": out}, {"DATA": data, "the model": model_file})
     model = load_model(model_file)
@@ -71,9 +76,9 @@ def _sink(out: Path | None) -> Iterator[BinaryIO]:
 
 
 def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
-    if out is not None and out.suffix.lower() in (".parquet", ".pq"):
+    if out is not None and out.suffix.lower() in _PARQUET:
         return pq.ParquetWriter(sink, schema)
-    separator = "\t" if out is not None and out.suffix.lower() == ".tsv" else ","
+    separator = "\t" if out is not None and out.suffix.lower() in _TABS else ","
     head = io.StringIO()
     csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)  # arrow would quote every name
     sink.write(head.getvalue().encode())

@@ -1,11 +1,13 @@
 """A request to fit or select: checked, entered in the ledger, and carried out on a file."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from privreg.base import PrivateEstimator
 from privreg.columns import Columns, choose_columns, read_levels
 from privreg.files import open_file
 from privreg.privacy.ledger import Ledger
@@ -41,7 +43,10 @@ def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> 
         raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
     estimator.epsilon, estimator.delta = float(spending.epsilon), float(spending.delta)
     estimator._what = what
-    estimator._people = source.person is not None
+    estimator._people, estimator._named_by = source.person is not None, source.person
+    budget = estimator._budget()
+    if isinstance(estimator, PrivateEstimator):
+        estimator._check_parameters(budget)
     if spending.ledger is not None:
         estimator.ledger, estimator.dataset = Ledger(spending.ledger), spending.dataset
         estimator._ask_ledger()
@@ -53,7 +58,9 @@ def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> 
         columns = choose_columns(file, source.target, source.features, source.drop, source.person, levels)
         estimator.categories = columns.categories
         stage("reading the file")
-        _fit(estimator, file, columns, stage)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
+            _fit(estimator, file, columns, stage)
     return columns
 
 

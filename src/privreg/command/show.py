@@ -1,4 +1,4 @@
-"""What fits, selections and ledgers look like in a terminal."""
+"""What fits and selections look like in a terminal."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from privreg.command.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.release import Coefficient, Release
 from privreg.report.spending import spending
+from privreg.words import small
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
@@ -46,8 +47,8 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
         table.add_row(f"{group.purpose}: {group.meaning}", str(group.steps), f"{group.tenths / 10:.1f} %")
     out.print(table)
     out.print(
-        f"Spent ε = {receipt.epsilon:.6g}, δ = {receipt.delta:g} of ε = {receipt.budget.epsilon:.6g}, "
-        f"δ = {receipt.budget.delta:g} asked for. Protected: {receipt.unit}."
+        f"Spent ε = {receipt.epsilon:.6g}, δ = {small(receipt.delta)} of ε = {receipt.budget.epsilon:.6g}, "
+        f"δ = {small(receipt.budget.delta)}. Protected: {receipt.unit}."
     )
     if not receipt.private:
         out.print(Text("NOT PRIVATE: the noise came from a seed.", style="bold red"))
@@ -58,7 +59,7 @@ def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
     if ledger is not None:
         out.print(
             f"Ledger: {ledger['dataset']} has spent ε = {ledger['spent_epsilon']:.4g} of {ledger['epsilon']:g} "
-            f"in {_count(ledger['entries'])}."
+            f"in {_count(ledger['entries'])}. It keeps a tenth of δ for its own accounting."
         )
 
 
@@ -66,15 +67,23 @@ def show_selection(selector: Any, target: str, ledger: dict[str, Any] | None) ->
     """The chosen features in order, and what it cost."""
     out = console()
     out.print(Text(f"{target}: features chosen by {type(selector).__name__}", style="bold"))
+    out.print(_CHOSEN_BY[type(selector).__name__])
     table = grid("feature", "chosen")
+    ordered = bool(selector.receipt_.steps)
     for place, name in enumerate(selector.selected_features_, 1):
-        table.add_row(Text(str(name)), str(place))
+        table.add_row(Text(str(name)), str(place) if ordered else "")
     out.print(table)
-    if selector.receipt_.steps:
+    if ordered:
         show_receipt(out, selector.receipt_)
     else:
         out.print("There are no more columns than were asked for: all were taken, and nothing was released.")
     show_ledger(out, ledger)
+
+
+_CHOSEN_BY = {
+    "DPKendall": "By rank (Kendall) correlation: how often two records have the same order in a column and the target.",
+    "SubLasso": "By the votes of many small models, each of a few records.",
+}
 
 
 def span(low: float | None, high: float | None) -> str:

@@ -22,10 +22,12 @@ from privreg.errors import BudgetRefusedError, LedgerError
 from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
+from privreg.words import small
 
 FOR_THE_ACCOUNTANT = Fraction(1, 10)  # of δ; requests run with the rest of theirs
 GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
 MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
+LARGEST_EPSILON = 10**6  # of a data set: more would promise nothing
 RECORD, PERSON = "record", "person"
 
 _APPLICATION = 0x70726567  # marks the file as ours
@@ -51,8 +53,10 @@ def amount(value: Any, name: str) -> Decimal:
         number = float(decimal)
     except (InvalidOperation, TypeError, ValueError, OverflowError):
         decimal, number = Decimal("NaN"), inf
-    if not decimal.is_finite() or isinstance(value, bool) or number == inf:
+    if not decimal.is_finite() or isinstance(value, bool) or abs(number) == inf:
         raise ValueError(f"{name} must be a number, got {value!r}")
+    if decimal and (decimal.adjusted() < -300 or len(decimal.as_tuple().digits) > 300):
+        raise ValueError(f"{name} has too many digits")
     return decimal
 
 
@@ -67,15 +71,15 @@ class Request:
     mu_squared: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.unit not in (RECORD, PERSON):
-            raise ValueError(f"unit must be {RECORD!r} or {PERSON!r}, got {self.unit!r}")
+        if self.unit != RECORD and not self.unit.startswith(PERSON):
+            raise ValueError(f"unit must be {RECORD!r}, or {PERSON!r} and perhaps by what, got {self.unit!r}")
         if self.epsilon <= 0 or not 0 <= self.delta < 1 or (self.mu_squared is not None and self.mu_squared < 0):
             raise ValueError("a request needs a positive epsilon and a delta in [0, 1)")
 
 
 def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:
     """The budget with which a request runs that goes through a ledger: rounded down, a part of δ left out."""
-    return Budget(round_down(Fraction(epsilon)), round_down(Fraction(delta) * (1 - FOR_THE_ACCOUNTANT)))
+    return Budget(round_down(Fraction(epsilon)), max(0.0, round_down(Fraction(delta) * (1 - FOR_THE_ACCOUNTANT))))
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class Status:
             sum_epsilon=self.sum_epsilon + Fraction(request.epsilon),
             sum_delta=self.sum_delta + Fraction(request.delta),
             mu_squared=mu_squared,
-            last_delta=request.delta,
+            last_delta=request.delta or self.last_delta,
         )
 
     @property
@@ -150,20 +154,22 @@ class Status:
 
     @property
     def next_delta(self) -> Decimal:
-        """A δ that the next request may have: that of the last one, or a tenth of all."""
+        """A δ that the next fit may have: that of the last one that had any, or a tenth of all."""
         return self.delta / 10 if self.last_delta is None else self.last_delta
 
-    @property
-    def room(self) -> float:
-        """The largest ε, about, that one more fit may ask for at `next_delta`."""
-        delta = Fraction(self.next_delta)
-        left = Fraction(self.epsilon) - self.sum_epsilon if self.sum_delta + delta <= Fraction(self.delta) else 0
-        summed = max(float(left), 0.0)
-        running = round_down(delta * (1 - FOR_THE_ACCOUNTANT))
+    def sum_room(self, delta: Decimal) -> float:
+        """The largest ε that any method may ask for at δ, by the sum rule."""
+        left = Fraction(self.epsilon) - self.sum_epsilon
+        return max(0.0, round_down(left)) if self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
+
+    def room(self, delta: Decimal) -> float:
+        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ."""
+        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta
         if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
             return summed
         rest = gaussian_mu(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
-        return max(summed, gaussian_epsilon(sqrt(rest), running)) if rest > 0 else summed
+        accounted = gaussian_epsilon(sqrt(rest), running) if rest > 0 else 0.0
+        return min(max(summed, accounted), float(self.epsilon))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -175,12 +181,12 @@ class Status:
             "sum": {"epsilon": float(self.sum_epsilon), "delta": float(self.sum_delta)},
             "accountant": {"epsilon": self.accountant_epsilon, "delta": self._accountant_delta},
             "spent_epsilon": self.spent_epsilon,
-            "room": {"epsilon": self.room, "delta": float(self.next_delta)},
+            "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
         }
 
     @property
     def _accountant_delta(self) -> float:
-        return max(round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT), 0.0)
+        return max(0.0, round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT))
 
 
 @dataclass(frozen=True)
@@ -236,7 +242,7 @@ class Ledger:
                 "UPDATE dataset SET unit = ?, entries = ?, sum_epsilon = ?, sum_delta = ?, mu_squared = ?, "
                 "last_delta = ? WHERE name = ?",
                 [after.unit, after.entries, str(after.sum_epsilon), str(after.sum_delta),
-                 _grid_steps(after.mu_squared), str(after.last_delta), dataset],
+                 _grid_steps(after.mu_squared), after.last_delta and str(after.last_delta), dataset],
             )  # fmt: skip
         assert number is not None
         return number
@@ -264,12 +270,11 @@ class Ledger:
                 "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
                 [dataset],
             ).fetchall()
-        return [
-            Entry(
-                number, name, time, what, unit, Decimal(epsilon), Decimal(delta), state, json.loads(receipt or "null")
-            )
-            for number, name, time, what, unit, epsilon, delta, state, receipt in rows
-        ]
+        with self._reading():
+            return [
+                Entry(*row[:5], *map(Decimal, row[5:7]), row[7], json.loads(row[8] or "null"))  # type: ignore[call-arg]
+                for row in rows
+            ]
 
     def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> Status:
         """The status before the request, if there is room for it."""
@@ -281,9 +286,11 @@ class Ledger:
             )
         alone = request.epsilon <= status.epsilon and request.delta <= status.delta
         if not alone or not status.after(request).within or status.entries >= MOST_ENTRIES:
+            sums, fit = (rounded_down(room(request.delta)) for room in (status.sum_room, status.room))
             raise BudgetRefusedError(
                 f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
-                f"One fit with δ = {float(status.next_delta):g} may have ε up to {_rounded_down(status.room)}"
+                f"At this δ there is room for ε up to {sums}"
+                + (f", or {fit} for the default method" if fit != sums else "")
             )
         return status
 
@@ -296,18 +303,30 @@ class Ledger:
         if found is None:
             known = ", ".join(repr(n) for (n,) in file.execute("SELECT name FROM dataset ORDER BY name LIMIT 8"))
             raise LedgerError(f"{fspath(self.path)} has no data set {name!r}; it has {known or 'none'}")
-        epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
-        return Status(
-            name,
-            Decimal(epsilon),
-            Decimal(delta),
-            unit,
-            entries,
-            Fraction(sum_epsilon),
-            Fraction(sum_delta),
-            None if mu_squared is None else Fraction(int(mu_squared), GRID),
-            None if last is None else Decimal(last),
-        )
+        (counted,) = file.execute("SELECT count(*) FROM entry WHERE dataset = ?", [name]).fetchone()
+        with self._reading():
+            epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
+            status = Status(
+                name,
+                Decimal(epsilon),
+                Decimal(delta),
+                unit,
+                entries,
+                Fraction(sum_epsilon),
+                Fraction(sum_delta),
+                None if mu_squared is None else Fraction(int(mu_squared), GRID),
+                None if last is None else Decimal(last),
+            )
+            if counted != entries or min(status.sum_epsilon, status.sum_delta, status.mu_squared or 0) < 0:
+                raise ValueError
+        return status
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (ArithmeticError, ValueError, TypeError) as error:
+            raise LedgerError(f"the ledger {fspath(self.path)} is damaged") from error
 
     @contextmanager
     def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -355,10 +374,10 @@ class Open:
 
 def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
     total = amount(epsilon, "epsilon"), amount(delta, "delta")
-    if total[0] < Decimal(SMALLEST_EPSILON):
-        raise ValueError(f"epsilon must be a positive number, and not absurdly small, got {epsilon!r}")
+    if not Decimal(SMALLEST_EPSILON) <= total[0] <= LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be a positive number of at most {LARGEST_EPSILON:,}, got {epsilon}")
     if not 0 <= total[1] < 1:
-        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
+        raise ValueError(f"delta must be a number in [0, 1), got {delta}")
     return total
 
 
@@ -396,10 +415,10 @@ def _grid_steps(mu_squared: Fraction | None) -> str | None:
 
 
 def _pair(of: Status | Request) -> str:
-    return f"ε = {float(of.epsilon):g}, δ = {float(of.delta):g}"
+    return f"ε = {float(of.epsilon):g}, δ = {small(float(of.delta))}"
 
 
-def _rounded_down(value: float) -> str:
+def rounded_down(value: float) -> str:
     """About three digits, not more than the value."""
     text = f"{value:.3g}"
     return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"

@@ -60,6 +60,18 @@ class WinsorisedModel:
             matrix[columns, t] = -slope * term.scale.centre
         return matrix
 
+    def outer(self) -> dict[int, tuple[float, float, float]]:
+        """Of columns with two terms: the slope beyond the first one's limits, and the ends of the second's."""
+        found: dict[int, tuple[float, float, float]] = {}
+        seen: set[int] = set()
+        for term, weight in zip(self.terms, self.theta[1:].tolist(), strict=True):
+            if term.column in seen:
+                slope = weight * self.label.unit / term.scale.unit
+                ends = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
+                found[term.column] = slope, *ends
+            seen.add(term.column)
+        return found
+
     def intervals(self, columns: int) -> Float64:
         """Low and high end of the stretch in which the model is linear in each column; NaN for columns not in it."""
         ends = np.full((columns, 2), np.nan)

@@ -1,5 +1,6 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
+from collections import Counter
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Self
@@ -99,6 +100,8 @@ class PrivateLinearRegression(PrivateRegressor):
         left out.
         """
         self._people = groups is not None
+        if self._people:
+            self._named_by = getattr(groups, "name", None) or self._named_by
         if groups is None:
             return self._fit(X, y)
         return self._fit(X, y, lambda records, noise: keep_rows(records, groups, self.rows_per_person, noise))
@@ -199,8 +202,27 @@ class PrivateLinearRegression(PrivateRegressor):
     def _facts(self) -> list[str]:
         used, span = len(self._chosen()), self.prediction_range()
         records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
-        facts = [f"A linear model of {used} of {len(self._names)} features, from about {records} records."]
-        return facts if span is None else [*facts, f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}."]
+        if span is None:
+            return [f"A constant, from about {records} records."]
+        facts = [
+            f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
+            f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}.",
+        ]
+        bent = [self._names[j] for j in self.model_.outer()]
+        if bent:
+            facts.append(f"Beyond their range, {_listed(bent)} count with another slope, up to a second limit.")
+        categories = Counter(category for j, category in self._levels().items() if j in self._chosen())
+        compared = [category for category, levels in categories.items() if levels > 1]
+        if compared:
+            facts.append(
+                f"Levels of one category ({_listed(compared)}) can only be compared with each other: the differences "
+                "between their coefficients count, not the coefficients and their intervals."
+            )
+        return facts
+
+
+def _listed(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _rows(count: int) -> str:

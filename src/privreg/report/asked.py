@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date as _date
 from typing import Any
 
-from privreg.report.words import no_folder, no_folders
+from privreg.words import no_folder, no_folders
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,15 @@ class Asked:
     person: str | None = None  # the column that names people, if any
     ledger: dict[str, Any] | None = None  # file, dataset, epsilon, delta, spent_epsilon, entry
     date: str | None = None  # as 2026-01-31; None is today
+    model: str | None = None  # the file that the model was written to
 
     @property
     def data_name(self) -> str | None:
         return None if self.data is None else no_folder(self.data)
+
+    @property
+    def model_name(self) -> str:
+        return "model.json" if self.model is None else no_folder(self.model)
 
     @property
     def command_line(self) -> str | None:

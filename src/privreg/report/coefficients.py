@@ -6,7 +6,7 @@ from privreg.release import Coefficient, Release
 from privreg.report import model_charts
 from privreg.report.document import Block, Code, Entry, Grid, words
 from privreg.report.model_charts import Effect
-from privreg.report.words import count_of, number, shown, span
+from privreg.words import count_of, number, shown, span
 
 
 def has_ranges(release: Release) -> bool:
@@ -20,8 +20,8 @@ def shrinks_rows(release: Release) -> bool:
 
 
 def effect(coefficient: Coefficient) -> Effect:
-    """How much the prediction changes when the feature goes through its linear range."""
-    if coefficient.linear_from is None or coefficient.linear_to is None:
+    """How much the prediction changes when the feature goes through its linear range, or a level from 0 to 1."""
+    if coefficient.linear_from is None or coefficient.linear_to is None or coefficient.level:
         return Effect(coefficient.feature, coefficient.value, coefficient.low, coefficient.high)
     width = coefficient.linear_to - coefficient.linear_from
     ends = [None if end is None else end * width for end in (coefficient.low, coefficient.high)]
@@ -34,11 +34,30 @@ def blocks(release: Release) -> list[Block]:
 
 
 def formula(release: Release) -> str:
-    """target ≈ intercept + coefficient · feature …, a line for each."""
-    lines = [f"{shown(release.target)} ≈ {number(release.intercept.value)}"]
+    """target ≈ intercept + coefficient · feature …, a line for each, with the cuts: the whole model."""
+    lines = [f"{shown(release.target)} ≈ {_plain(release.intercept.value)}"]
     for c in release.coefficients:
-        lines.append(f"  {'−' if c.value < 0 else '+'} {number(abs(c.value))} · {shown(c.feature)}")
+        inner = _cut(c.feature, c.linear_from, c.linear_to)
+        lines.append(f"  {_signed(c.value)} · {inner}")
+        if c.outer_value is not None:
+            outer = _cut(c.feature, c.outer_from, c.outer_to)
+            lines.append(f"  {_signed(c.outer_value)} · ({outer} − {inner})")
     return "\n".join(lines)
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+'} {_plain(abs(value))}"
+
+
+def _cut(feature: str, low: float | None, high: float | None) -> str:
+    """The feature, cut off at the ends of a range if there is one."""
+    name = shown(feature)
+    return name if low is None or high is None else f"cut({name}, {_plain(low)}, {_plain(high)})"
+
+
+def _plain(value: float) -> str:
+    """Without commas, which separate the ends of a range."""
+    return number(value, 6).replace(",", "")
 
 
 def table(release: Release) -> Grid:
@@ -74,9 +93,9 @@ def _linear(release: Release) -> list[Block]:
     if not has_ranges(release):
         return [*found, _SHRUNK] if shrinks_rows(release) else found
     rule = (
-        "Cut off: each feature counts only within its range in the table (“linear between”). A value below or above "
-        "counts as if it were at the end of the range; for some columns with long tails it goes on with another slope, "
-        "which the model file holds."
+        "cut(x, a, b) is x, but never less than a or more than b: beyond its range in the table (“linear between”) a "
+        "value counts as if it were at the end of the range. A column with a second line goes on with that slope, up "
+        "to its second range."
     )
     if release.prediction_range is None:
         return [*found, rule]
@@ -101,7 +120,10 @@ def _constant(release: Release) -> list[Block]:
 def _example(release: Release) -> str:
     if shrinks_rows(release):
         return "A coefficient cannot be read on its own, because rows are shrunk before the formula is applied."
-    first = max(release.coefficients, key=lambda c: _size(effect(c).value))
+    single = [c for c in release.coefficients if not c.level] or release.coefficients
+    first = max(single, key=lambda c: _size(effect(c).value))
+    if first.level:
+        return "How to read a level: only differences between the coefficients of one category's levels mean something."
     way = "higher" if first.value >= 0 else "lower"
     return (
         f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "
@@ -121,11 +143,12 @@ def _chart(release: Release) -> list[Block]:
         return ["The coefficients are too large to be drawn: this model is of no use."]
     which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
     if has_ranges(release):
-        what, how = f"change of {_short(release.target)}", "lower to upper end of range"
+        what, how = f"change of {_short(release.target)}", "from end to end of the range"
         text = (
             "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can "
             "be: they show how much the prediction changes when a feature goes from the lower to the upper end of its "
-            "linear range. (A column that is only 0 or 1 has less: its effect is its coefficient.) "
+            "linear range, or a level of a category from 0 to 1. (A number that is only 0 or 1 in your table does "
+            "less: its effect is its coefficient.) "
         )
     else:
         what, how = "coefficient", "in the units of the data"

@@ -4,7 +4,7 @@ from math import exp
 
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.report.document import Block, Box, Code, Items
-from privreg.report.words import number, odds_factor, one_in, percent, small
+from privreg.words import number, odds_factor, one_in, percent, small
 
 PERSON = "one person"
 FALSE_ALARMS = 0.05  # of the attack in the worked example
@@ -112,11 +112,13 @@ def _attacker(receipt: Receipt, epsilon: float, delta: float) -> list[Block]:
         f"Suppose an attacker knows every other {who} of the table, knows how privreg works, and has this page and the "
         f"model file. Even so, the odds they give to {what} being in the table can change by a factor of at most "
         f"e^ε = {odds_factor(epsilon)}, up or down.",
-        f"An attacker who was undecided (50 %) can become at most {percent(belief)} sure."
+        f"An attacker who was undecided (50 %) can become at most {percent(belief)} sure"
+        + (", apart from δ." if delta else ".")
         + (" That is hardly a limit: this ε promises little." if belief >= LITTLE else ""),
         f"An attack that wrongly accuses {100 * FALSE_ALARMS:g} % of those who are not in the table finds at most "
         f"{percent(found)} of those who are.",
-        f"δ allows for rare outcomes in which the factor does not hold: their probability is {one_in(delta)}."
+        "δ is what is allowed on top: the result tells no more than one that gives the record away with that "
+        f"probability, {one_in(delta)}, and otherwise keeps to the factor."
         if delta
         else "δ = 0: the factor holds for every outcome, without exception.",
         "This holds whatever the attacker knows or computes, now or later. It does not stop anybody from learning what "

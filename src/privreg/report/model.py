@@ -1,5 +1,7 @@
 """The report of one fit: a page to file and to read, made of released values and public input only."""
 
+import json
+import shlex
 from os import PathLike
 from typing import Any
 
@@ -14,7 +16,7 @@ from privreg.report.asked import Asked
 from privreg.report.document import Block, Code, Document, Facts, Items, Record, Section
 from privreg.report.page import page
 from privreg.report.record import as_json, deployment_record
-from privreg.report.words import count_of, number, shown, small
+from privreg.words import count_of, number, shown, small
 
 __all__ = ["Asked", "deployment_record", "report_page", "write_report"]
 
@@ -63,7 +65,7 @@ def document(release: Release, asked: Asked) -> Document:
         Section("The guarantee", guarantee.blocks(release.receipt)),
         Section("Where the budget went", spending.blocks(release)),
         Section("The model", coefficients.blocks(release)),
-        Section("How to predict", _predict()),
+        Section("How to predict", _predict(asked)),
         Section("What to know", _know(release)),
         Section("What was not released", _withheld(release)),
         Section("Limits", _limits(release, asked)),
@@ -120,17 +122,20 @@ def _ledger(ledger: dict[str, Any]) -> str:
     if ledger.get("spent_epsilon") is not None and ledger.get("epsilon") is not None:
         spent, total = (number(float(ledger[key]), 6) for key in ("spent_epsilon", "epsilon"))
         parts.append(f"spent so far, with this fit: ε = {spent} of {total}")
+    parts.append("it keeps a tenth of the δ that was asked for, so the fit ran with the rest")
     return ", ".join(parts)
 
 
-def _predict() -> list[Block]:
+def _predict(asked: Asked) -> list[Block]:
+    file = shown(asked.model_name)
+    saved = "" if asked.model else " if it was saved, for instance as model.json,"
     return [
-        "With the model file that was saved (here model.json) and a table of new rows that has the same columns:",
-        Code("privreg predict model.json new-rows.csv"),
+        f"With the model file{saved} and a table of new rows that has the same columns:",
+        Code(f"privreg predict {shlex.quote(file)} new-rows.csv"),
         "Or in Python:",
         Code(
             "from privreg import load_model\n\n"
-            'model = load_model("model.json")\n'
+            f"model = load_model({json.dumps(file, ensure_ascii=False)})\n"
             "model.predict(new_rows)  # a data frame or array with the same columns\n"
             "print(model.summary())"
         ),
@@ -155,7 +160,7 @@ def _know(release: Release) -> list[Block]:
 
 def _withheld(release: Release) -> list[Block]:
     estimate = (
-        "the number of records"
+        "the exact number of records"
         if release.records is None
         else f"the exact number of records; {number(release.records, 3)} is an estimate with noise, rather too low "
         "than too high"
@@ -191,7 +196,7 @@ def _limits(release: Release, asked: Asked) -> list[Block]:
         "How long the computation took is not protected, nor is a computer that others can read.",
         "Names and types of columns, declared levels of categories, and all settings count as public.",
         "The model is linear"
-        + (" within the ranges shown, and cut off beyond" if coefficients.has_ranges(release) else "")
+        + (" within the ranges shown" if coefficients.has_ranges(release) else "")
         + ": bends, and columns that work only together, are not in it.",
         "Standard errors assume that a linear model is true and that errors are of equal size everywhere. They are too "
         "small for columns that nearly repeat each other, and for strongly skewed ones."

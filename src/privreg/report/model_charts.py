@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from privreg.report.document import Picture
 from privreg.report.drawing import INK, style, svg
-from privreg.report.words import number, shown
+from privreg.words import number, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

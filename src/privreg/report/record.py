@@ -16,7 +16,7 @@ from privreg.privacy.receipt import Receipt
 from privreg.release import Release
 from privreg.report import guarantee
 from privreg.report.asked import Asked
-from privreg.report.words import count_of
+from privreg.words import count_of
 
 UNKNOWN = ""
 _MECHANISMS = {
@@ -42,6 +42,11 @@ def deployment_record(release: Release, asked: Asked) -> dict[str, Any]:
     }
     ours = {
         "version": __version__,
+        "model": "central",
+        "unit": receipt.unit,
+        "parameters": deployment["privacy_loss"]["privacy_parameters"],
+        "accounting": deployment["implementation"]["composition"],
+        "implementation": deployment["implementation"]["mechanisms"],
         "asked": {"data": asked.data_name, "command": asked.command_line, "person": asked.person, "date": asked.day},
         "ledger": asked.ledger_entry,
         "receipt": receipt.to_dict(),

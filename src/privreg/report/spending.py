@@ -10,7 +10,7 @@ from privreg.release import Release
 from privreg.report import model_charts
 from privreg.report.document import Block, Entry, Grid, count, words
 from privreg.report.guarantee import overspent
-from privreg.report.words import number, shown, small
+from privreg.words import number, shown, small
 
 _PURPOSES = (  # how a step's name begins, purpose, in plain words
     (r"count the records", "Counting", "about how many records there are"),
@@ -170,7 +170,7 @@ def _steps(release: Release) -> Grid:
         "Gaussian noise the standard deviation), in records for counts, in units of what one record can change at most "
         "for other sums, and in units of the score for picks."
     )
-    return Grid(["step", "mechanism", "noise", "cost"], rows, "Every step, in order", note)
+    return Grid(["step", "mechanism", "noise", "cost"], rows, f"Every step, in order ({len(rows)})", note)
 
 
 def _step_name(name: str, columns: list[str]) -> str:
