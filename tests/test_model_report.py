@@ -421,7 +421,7 @@ def test_the_formula_is_the_whole_model():
     assert text in texts(release, Asked()).replace("\n    ", "\n")
     predicted = np.clip(raw, *release.prediction_range)
     assert np.abs(predicted - model.predict(new)).max() < 1e-3 * np.ptp(predicted)  # six digits are printed
-    assert "count with another slope, up to a second limit" in " ".join(release.notes)
+    assert "With another slope beyond the range, up to a second limit: income." in release.notes
 
 
 def test_the_text_tells_the_cuts(flagship):
@@ -476,7 +476,7 @@ def test_a_constant(constant):
     assert "a constant, not a linear model" in text
     value = words.number(constant.intercept.value)
     assert f"it predicts {value} for every row" in text
-    assert f"≈ {value.replace(',', '')}" in text
+    assert f"≈ {words.number(constant.intercept.value, 6).replace(',', '')}" in text
     assert "What helps: more records" in text
     assert "Read the warnings" in text
     assert "Warning: the model is a constant" in text

@@ -210,7 +210,7 @@ class PrivateLinearRegression(PrivateRegressor):
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
-            facts.append(f"Beyond their range, {_listed(bent)} count with another slope, up to a second limit.")
+            facts.append(f"With another slope beyond the range, up to a second limit: {_listed(bent)}.")
         categories = Counter(category for j, category in self._levels().items() if j in self._chosen())
         compared = [category for category, levels in categories.items() if levels > 1]
         if compared:
