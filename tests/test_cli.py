@@ -515,9 +515,10 @@ def test_ledger_mistakes_are_one_line(tmp_path, budget):
     assert "cannot be used" in refused("ledger", "status", tmp_path / "text.db")
 
 
-def test_eight_commands_race_for_a_budget_that_fits_five(folder, tmp_path):
+def test_commands_race_for_a_budget(folder, tmp_path):
+    """Four for one that fits two; test_ledger_processes.py has eight processes, without the time that commands need."""
     file = tmp_path / "b.db"
-    run("ledger", "create", file, "--dataset", "d", "--epsilon", "5", "--delta", "0")
+    run("ledger", "create", file, "--dataset", "d", "--epsilon", "2", "--delta", "0")
     program = os.path.join(os.path.dirname(sys.executable), "privreg")
     words = [
         "select",
@@ -532,13 +533,13 @@ def test_eight_commands_race_for_a_budget_that_fits_five(folder, tmp_path):
         "age,school",
     ]
     command = [program, *map(str, words), "--ledger", str(file), "--dataset", "d", "--json"]
-    racing = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    racing = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     answers = [(process.communicate(timeout=300), process.returncode) for process in racing]
-    assert sorted(code for _, code in answers) == [0, 0, 0, 0, 0, 3, 3, 3]
+    assert sorted(code for _, code in answers) == [0, 0, 3, 3]
     for (out, err), code in answers:
         assert bool(out) == (code == 0)
         assert ("refused" in err) == (code == 3)
-    assert status(file)["sum"]["epsilon"] == 5
+    assert status(file)["sum"]["epsilon"] == 2
 
 
 def test_version_is_the_package_version():

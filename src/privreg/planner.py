@@ -69,7 +69,8 @@ class Plan:
             span = f"{_short(o.low)} … {_short(o.high)}"
             cells = f"{_short(o.least_squares):>14}  {_short(o.median):>10}  {span:>24}  {o.kept:4.0%}"
             lines.append(f"{o.signal:6.1f}  {cells}")
-        lines += ["", "Simulated on made-up tables; no data was read and nothing was spent."]
+        lines += ["", "signal: the R² that there is to find. kept: R² private, as a part of R² not private."]
+        lines += ["Simulated on made-up tables; no data was read and nothing was spent."]
         return "\n".join(lines)
 
 
