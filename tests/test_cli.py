@@ -126,6 +126,10 @@ def test_levels_of_a_category_are_only_compared(folder):
     answer = json.loads(fit(folder / "people.csv", "--json").stdout)
     assert [c["feature"] for c in answer["coefficients"] if c["level"]] == ["town=north", "town=south"]
     assert any(note.startswith("Levels of one category (town) can only be compared") for note in answer["notes"])
+    (difference,) = answer["differences"]
+    assert difference["feature"] == "town=south − north"
+    assert difference["value"] == pytest.approx(-10, abs=1)
+    assert "town=south − north" in fit(folder / "people.csv").stdout
 
 
 def test_features_are_those_that_were_named(folder):

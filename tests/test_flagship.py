@@ -285,3 +285,40 @@ def test_useful_where_the_paper_is_not(real_data, name, epsilon, least):
         model = seeded(epsilon=epsilon, delta=1e-5, random_state=seed).fit(frame.iloc[train], y[train])
         scores.append(model.score(frame.iloc[test], y[test]))
     assert np.median(scores) > least
+
+
+def towns(seed, rows=6000):
+    rng = np.random.default_rng(seed)
+    town = rng.integers(3, size=rows)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, rows),
+            "town": pd.Categorical.from_codes(town, ["a", "b", "c"]),
+            "ok": rng.random(rows) < 0.3,
+        }
+    )
+    return X, 2 * X.age + np.array([0.0, 20.0, -12.0])[town] + 7 * X.ok + rng.normal(0, 10, rows)
+
+
+def test_levels_are_compared_within_their_category():
+    truth = {"town=b − a": 20, "town=c − a": -12, "ok=True − False": 7}
+    inside = []
+    for seed in range(20):
+        X, y = towns(seed)
+        model = PrivateLinearRegression(1.0, 1e-6, random_state=seed).fit(X, y)
+        found = {name: (value, error) for name, value, error in model.level_differences()}
+        assert list(found) == list(truth)
+        inside += [abs(found[name][0] - truth[name]) < 1.96 * found[name][1] for name in truth]
+        # A difference is what it makes to a prediction.
+        row = pd.DataFrame({"age": [50.0] * 2, "town": pd.Categorical(["a", "c"], ["a", "b", "c"]), "ok": [True, True]})
+        first, second = model.predict(row)
+        assert second - first == pytest.approx(found["town=c − a"][0], rel=1e-9)
+    assert sum(inside) >= 54  # of 60; the seeds are fixed
+    assert "Levels of one category (town, ok) can only be compared" in model.summary()
+
+
+def test_without_categories_there_are_no_differences():
+    X, y = towns(0)
+    assert PrivateLinearRegression(random_state=0).fit(X[["age"]], y).level_differences() == []
+    assert PrivateLinearRegression(random_state=0).fit(X[["age"]].to_numpy(), y).level_differences() == []
+    assert PrivateLinearRegression(0.01, random_state=0).fit(X.head(50), y.head(50)).level_differences() == []

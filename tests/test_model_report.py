@@ -424,6 +424,17 @@ def test_the_formula_is_the_whole_model():
     assert "With another slope beyond the range, up to a second limit: income." in release.notes
 
 
+def test_categories_are_compared(flagship):
+    assert "Categories" not in [getattr(b, "title", "") for b in section(flagship, "The model")]
+    told = Coefficient("town=b − a", 20.5, 0.5, 19.52, 21.48, level=True)
+    grid = next(
+        b
+        for b in section(replace(flagship, differences=[told]), "The model")
+        if getattr(b, "title", "") == "Categories"
+    )
+    assert [cell.text for cell in grid.rows[0]] == ["town=b − a", "20.5", "0.5", "19.52 … 21.48"]
+
+
 def test_the_text_tells_the_cuts(flagship):
     low, high = flagship.prediction_range
     text = texts(flagship, Asked())

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.privacy.receipt import Receipt
 from privreg.regression.base import PrivateRegressor
 from privreg.regression.loaded import LoadedModel
-from privreg.regression.private_linear import PrivateLinearRegression
+from privreg.regression.private_linear import Z95, PrivateLinearRegression
 from privreg.regression.selected import SelectThenRegress
 
 
@@ -44,6 +44,7 @@ class Release:
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
+    differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town: a − b"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -52,6 +53,7 @@ class Release:
             "selected_features": [c.feature for c in self.coefficients],
             "coefficients": [asdict(c) for c in self.coefficients],
             "intercept": asdict(self.intercept),
+            "differences": [asdict(c) for c in self.differences],
             "prediction_range": self.prediction_range,
             "records": self.records,
             "notes": self.notes,
@@ -112,6 +114,10 @@ def _of_private_linear(model: PrivateLinearRegression, target: str, method: str)
         model._facts(),
         list(model.warnings_),
         model.receipt_,
+        [
+            Coefficient(name, value, *map(_finite, (error, value - Z95 * error, value + Z95 * error)), level=True)
+            for name, value, error in model.level_differences()
+        ],
     )
 
 

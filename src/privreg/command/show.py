@@ -22,6 +22,8 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
     for warning in release.warnings:
         out.print(Text(f"Warning: {warning}", style="yellow"))
     out.print(coefficients(release))
+    if release.differences:
+        out.print(differences(release))
     show_receipt(out, release.receipt)
     show_ledger(out, ledger)
     for kind, file in files.items():
@@ -36,6 +38,14 @@ def coefficients(release: Release) -> Table:
     for c in [*release.coefficients, release.intercept]:
         told = (_short(c.error, 2), span(c.low, c.high), span(c.linear_from, c.linear_to)) if errors else ()
         table.add_row(Text(c.feature), _short(c.value, 5), *told)
+    return table
+
+
+def differences(release: Release) -> Table:
+    """Levels of categories, each beside the first one."""
+    table = grid("level − other level", "difference", "std. error", "95 % interval")
+    for c in release.differences:
+        table.add_row(Text(c.feature), _short(c.value, 5), _short(c.error, 2), span(c.low, c.high))
     return table
 
 

@@ -126,6 +126,23 @@ class PrivateLinearRegression(PrivateRegressor):
         margin = z * self.intercept_error_
         return self.intercept_error_, self.intercept_ - margin, self.intercept_ + margin
 
+    def level_differences(self) -> list[tuple[str, float, float]]:
+        """What a level does beside the first chosen level of its category: name, difference, standard error."""
+        categories: dict[str, list[int]] = {}
+        for j in sorted(set(self._chosen()) & set(self._levels())):
+            categories.setdefault(self._levels()[j], []).append(j)
+        # From 0 to 1 a column does its coefficient, unless its range is narrower.
+        steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
+        effects = self.model_.in_units(len(self._names))[:-1] * steps
+        found = []
+        for category, (first, *others) in categories.items():
+            for j in others:
+                difference = effects[j] - effects[first]
+                error = float(np.sqrt(difference @ self.model_.covariance @ difference))
+                name = f"{self._names[j]} − {self._names[first].removeprefix(f'{category}=')}"
+                found.append((name, float(difference @ self.model_.theta), error))
+        return found
+
     def prediction_range(self) -> tuple[float, float] | None:
         """All predictions lie in this range; None if the model is a constant."""
         label = self.model_.label
@@ -215,8 +232,8 @@ class PrivateLinearRegression(PrivateRegressor):
         compared = [category for category, levels in categories.items() if levels > 1]
         if compared:
             facts.append(
-                f"Levels of one category ({_listed(compared)}) can only be compared with each other: the differences "
-                "between their coefficients count, not the coefficients and their intervals."
+                f"Levels of one category ({_listed(compared)}) can only be compared with each other: their differences "
+                "count, not single coefficients and intervals."
             )
         return facts
 

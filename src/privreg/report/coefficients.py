@@ -71,6 +71,16 @@ def table(release: Release) -> Grid:
     return Grid(head, [[part(c) for part in parts] for c in told], "Coefficients", _note(release))
 
 
+def differences(release: Release) -> Grid:
+    """What a level does beside the first one of its category."""
+    rows = [[part(c) for part in (_name, _value, _error, _interval)] for c in release.differences]
+    note = (
+        "How much higher the prediction is with the first level than with the second, all else being the same. Single "
+        "levels mean nothing alone: a constant could be moved from all of them into the intercept."
+    )
+    return Grid(["level − other level", "difference", "std. error", "95 % interval"], rows, "Categories", note)
+
+
 _SHRUNK = (
     "Before the formula is applied, the values of a row are shrunk together if they are large: “What to know” says how."
 )
@@ -86,6 +96,7 @@ def _linear(release: Release) -> list[Block]:
         else "The model uses all columns that were offered. All numbers are in the units of the data.",
         _example(release),
         table(release),
+        *([differences(release)] if release.differences else []),
         *_chart(release),
         "The model as a formula:",
         Code(formula(release)),
