@@ -237,6 +237,7 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--out", "{folder}/people.csv"), "--out and DATA are the same file"),
         (("people.csv", "--rows-per-person", "2"), "--rows-per-person needs --person"),
         (("people.csv", "--drop", "family"), "columns 'name', 'town' hold text: declare levels with --category name="),
+        (("people.csv", "--features", "name,town"), "or leave them out of --features (identifiers and dates are"),
         (("bare.csv",), "the first line of"),
         (("people.csv", "--features", ""), "a list of columns is empty"),
         (("people.csv", "--epsilon", "1_0"), "'1_0' is not a number"),

@@ -317,6 +317,14 @@ def test_levels_are_compared_within_their_category():
     assert "Levels of one category (town, ok) can only be compared" in model.summary()
 
 
+def test_names_of_categories_may_have_an_equals_sign():
+    X, y = towns(0)
+    X = pd.DataFrame({"a=b": X.town, "a=c": X.ok, "a": X.age})
+    model = PrivateLinearRegression(3.0, random_state=0).fit(X, y)
+    names = [name for name, *_ in model.level_differences()]
+    assert names == ["a=b=b − a", "a=b=c − a", "a=c=True − False"]
+
+
 def test_without_categories_there_are_no_differences():
     X, y = towns(0)
     assert PrivateLinearRegression(random_state=0).fit(X[["age"]], y).level_differences() == []

@@ -55,8 +55,12 @@ class TableEstimator(BaseEstimator):
 
     def _levels(self) -> dict[int, str]:
         """The columns that are levels, and the category of each."""
-        given = set(getattr(self, "feature_names_in_", self._names))
-        return {j: name.partition("=")[0] for j, name in enumerate(self._names) if name not in given}
+        given = set(map(str, getattr(self, "feature_names_in_", self._names)))
+        return {
+            j: max((category for category in given if name.startswith(f"{category}=")), key=len, default=name)
+            for j, name in enumerate(self._names)
+            if name not in given
+        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_names")  # set last

@@ -237,12 +237,9 @@ def ledger_create(
 ) -> None:
     """Give a data set a total budget."""
     with one_line("ledger create"):
-        from privreg.privacy.ledger import Ledger
+        from privreg.command.ledger import run_create
 
-        Ledger(file).create(dataset, epsilon, delta)
-        from privreg.words import small
-
-        typer.echo(f"{dataset}: ε = {epsilon:g}, δ = {small(float(delta))} in {file}")
+        run_create(file, dataset, epsilon, delta)
 
 
 @ledger.command("status")
@@ -253,17 +250,9 @@ def ledger_status(
 ) -> None:
     """What was spent, and what there is room for."""
     with one_line("ledger status"):
-        from privreg.privacy.ledger import Ledger
+        from privreg.command.ledger import run_status
 
-        statuses = Ledger(file).status(dataset)
-        if as_json:
-            import json
-
-            typer.echo(json.dumps({"datasets": [status.to_dict() for status in statuses]}))
-        else:
-            from privreg.command.ledger import show_status
-
-            show_status(statuses)
+        run_status(file, dataset, as_json)
 
 
 @ledger.command("history")
@@ -274,17 +263,9 @@ def ledger_history(
 ) -> None:
     """Every request that was entered."""
     with one_line("ledger history"):
-        from privreg.privacy.ledger import Ledger
+        from privreg.command.ledger import run_history
 
-        entries = Ledger(file).history(dataset)
-        if as_json:
-            import json
-
-            typer.echo(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
-        else:
-            from privreg.command.ledger import show_history
-
-            show_history(entries)
+        run_history(file, dataset, as_json)
 
 
 @app.command()

@@ -51,8 +51,8 @@ def choose_columns(
             )
         if name not in chosen:
             raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
-    _check_text(file, [name for name in chosen if name not in categories])
     named = bool(features)
+    _check_text([name for name in chosen if file.columns[name] == "text" and name not in categories], named)
     levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
     declared = {name: given for name, given in levels.items() if given is not None}
     return Columns(target, chosen, person, declared, [name for name in declared if name not in categories])
@@ -126,28 +126,33 @@ def _check_target(file: DataFile, target: str) -> None:
         raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
 
 
-def _check_text(file: DataFile, undeclared: list[str]) -> None:
-    """Several text columns without levels are named together."""
-    texts = [name for name in undeclared if file.columns[name] == "text"]
-    if len(texts) > 1:
+def _check_text(undeclared: list[str], named: bool) -> None:
+    """Text columns without levels are named together."""
+    if len(undeclared) == 1:
+        (name,) = undeclared
         raise SchemaError(
-            f"columns {', '.join(map(repr, texts))} hold text: declare levels with --category {texts[0]}=a,b,c, or "
-            f"leave them out with --drop {','.join(texts)} (identifiers and dates are best left out)"
+            f"column {name!r} holds text: declare its levels with --category {name}=a,b,c, or "
+            f"{_leave_out('it', undeclared, named)}"
         )
+    if undeclared:
+        raise SchemaError(
+            f"columns {', '.join(map(repr, undeclared))} hold text: declare levels with "
+            f"--category {undeclared[0]}=a,b,c, or {_leave_out('them', undeclared, named)} "
+            "(identifiers and dates are best left out)"
+        )
+
+
+def _leave_out(it: str, names: list[str], named: bool) -> str:
+    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {','.join(names)}"
 
 
 def _levels(file: DataFile, name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
     """The levels of a feature; None if it needs none."""
     kind = file.columns[name]
-    leave_out = "leave it out of --features" if named else f"leave it out with --drop {name}"
     if kind not in ("number", "boolean", "text", "category"):
-        raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {leave_out}")
+        raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
     if declared is not None:
         return list(declared)
-    if kind == "text":
-        raise SchemaError(
-            f"column {name!r} holds text: declare its levels with --category {name}=a,b,c, or {leave_out}"
-        )
     return file.levels(name) if kind == "category" else None
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 from sklearn.linear_model import LinearRegression
 
-from privreg.command.show import beside, show_receipt, span
+from privreg.command.show import beside, show_receipt
 from privreg.command.terminal import console, grid
 from privreg.errors import DataError
 from privreg.model_file import save_model
@@ -28,7 +28,7 @@ from privreg.progress import stages
 from privreg.regression.private_linear import PrivateLinearRegression
 from privreg.release import release_of
 from privreg.report.model import Asked, report_page
-from privreg.words import small
+from privreg.words import plain_span, small
 
 NAME = "mothers' pay"
 TARGET = "labinc"
@@ -98,7 +98,7 @@ def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> 
     rows = grid("feature", "meaning", "private ± std. error", "not private", "linear between")
     rows.columns[1].justify = "left"
     for c in release.coefficients:
-        ends = span(c.linear_from, c.linear_to)
+        ends = plain_span(c.linear_from, c.linear_to)
         rows.add_row(c.feature, MEANING[c.feature], beside(c), f"{exact_value[c.feature]:.4g}", ends)
     rows.add_row("(intercept)", "", beside(release.intercept), f"{exact.intercept_:.4g}", "")
     scores = model.score(table.select(list(MEANING)), label), exact.score(features, label)

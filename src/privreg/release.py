@@ -44,7 +44,8 @@ class Release:
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
-    differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town: a − b"
+    differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town=b − a"
+    shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -87,6 +88,7 @@ def release_of(
         list(plain.notes_) if plain.released_ else [],
         [] if plain.released_ else list(plain.notes_),
         plain.receipt_,
+        shrunk_to=plain.shrunk_to_,
     )
 
 

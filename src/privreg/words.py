@@ -33,6 +33,17 @@ def span(low: float | None, high: float | None, digits: int = 4) -> str:
     return "" if low is None or high is None else f"{number(low, digits)} … {number(high, digits)}"
 
 
+def plain_span(low: float | None, high: float | None) -> str:
+    """The same as programs write numbers."""
+    return "" if low is None or high is None else f"{low:.4g} … {high:.4g}"
+
+
+def shortened(name: str, letters: int) -> str:
+    """A name in at most so many letters."""
+    name = shown(name)
+    return name if len(name) <= letters else name[: letters - 1] + "…"
+
+
 def one_in(probability: float) -> str:
     """0.000001 as "one in 1,000,000"."""
     times = 1 / probability

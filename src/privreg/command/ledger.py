@@ -1,10 +1,38 @@
-"""What ledgers look like in a terminal."""
+"""`privreg ledger create`, `status` and `history`."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
 
 from rich.text import Text
 
 from privreg.command.terminal import console, grid
-from privreg.privacy.ledger import Entry, Status, rounded_down
+from privreg.privacy.ledger import Entry, Ledger, Status, rounded_down
 from privreg.words import small
+
+
+def run_create(file: Path, dataset: str, epsilon: Decimal, delta: Decimal) -> None:
+    """Give a data set a budget, and say so."""
+    Ledger(file).create(dataset, epsilon, delta)
+    print(f"{dataset}: ε = {epsilon:g}, δ = {small(float(delta))} in {file}")
+
+
+def run_status(file: Path, dataset: str | None, as_json: bool) -> None:
+    """Print budgets and spending."""
+    statuses = Ledger(file).status(dataset)
+    if as_json:
+        print(json.dumps({"datasets": [status.to_dict() for status in statuses]}))
+    else:
+        show_status(statuses)
+
+
+def run_history(file: Path, dataset: str | None, as_json: bool) -> None:
+    """Print the entries."""
+    entries = Ledger(file).history(dataset)
+    if as_json:
+        print(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
+    else:
+        show_history(entries)
 
 
 def show_status(statuses: list[Status]) -> None:

@@ -41,15 +41,13 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
     copied = [name for name in keep if name not in features]
     as_written = [] if file.typed else copied  # the number 007 is perhaps a name
     with stages() as stage, _sink(out) as sink:
-        rows = 0
+        stage("predicting")
         writer = None
         for batch in file.batches([*features, *copied], model.categories or {}, as_written):
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
             table = batch.select(keep).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
             writer = writer or _writer(sink, table.schema, out)
             writer.write_table(table)
-            rows += len(table)
-            stage(f"predicting: {rows:,} rows")
         if writer is None:
             writer = _writer(sink, pa.schema([*((name, pa.null()) for name in keep), (PREDICTION, pa.float64())]), out)
         writer.close()

@@ -10,7 +10,7 @@ from privreg.command.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.release import Coefficient, Release
 from privreg.report.spending import spending
-from privreg.words import small
+from privreg.words import plain_span, small
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
@@ -36,7 +36,7 @@ def coefficients(release: Release) -> Table:
     names = ["std. error", "95 % interval", "linear between"] if errors else []
     table = grid("feature", "coefficient", *names)
     for c in [*release.coefficients, release.intercept]:
-        told = (_short(c.error, 2), span(c.low, c.high), span(c.linear_from, c.linear_to)) if errors else ()
+        told = (_short(c.error, 2), plain_span(c.low, c.high), plain_span(c.linear_from, c.linear_to)) if errors else ()
         table.add_row(Text(c.feature), _short(c.value, 5), *told)
     return table
 
@@ -45,7 +45,7 @@ def differences(release: Release) -> Table:
     """Levels of categories, each beside the first one."""
     table = grid("level − other level", "difference", "std. error", "95 % interval")
     for c in release.differences:
-        table.add_row(Text(c.feature), _short(c.value, 5), _short(c.error, 2), span(c.low, c.high))
+        table.add_row(Text(c.feature), _short(c.value, 5), _short(c.error, 2), plain_span(c.low, c.high))
     return table
 
 
@@ -94,11 +94,6 @@ _CHOSEN_BY = {
     "DPKendall": "By rank (Kendall) correlation: how often two records have the same order in a column and the target.",
     "SubLasso": "By the votes of many small models, each of a few records.",
 }
-
-
-def span(low: float | None, high: float | None) -> str:
-    """Two ends of a range."""
-    return "" if low is None or high is None else f"{low:.4g} … {high:.4g}"
 
 
 def beside(c: Coefficient) -> str:

@@ -1,6 +1,5 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
-from collections import Counter
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Self
@@ -20,6 +19,7 @@ from privreg.regression.base import PrivateRegressor, aligned
 from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Records, Table
+from privreg.words import plain_span
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
@@ -128,20 +128,25 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def level_differences(self) -> list[tuple[str, float, float]]:
         """What a level does beside the first chosen level of its category: name, difference, standard error."""
-        categories: dict[str, list[int]] = {}
-        for j in sorted(set(self._chosen()) & set(self._levels())):
-            categories.setdefault(self._levels()[j], []).append(j)
         # From 0 to 1 a column does its coefficient, unless its range is narrower.
         steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
         effects = self.model_.in_units(len(self._names))[:-1] * steps
         found = []
-        for category, (first, *others) in categories.items():
+        for category, (first, *others) in self._chosen_levels().items():
             for j in others:
                 difference = effects[j] - effects[first]
                 error = float(np.sqrt(difference @ self.model_.covariance @ difference))
                 name = f"{self._names[j]} − {self._names[first].removeprefix(f'{category}=')}"
                 found.append((name, float(difference @ self.model_.theta), error))
         return found
+
+    def _chosen_levels(self) -> dict[str, list[int]]:
+        """The columns of the model that are levels, by category."""
+        chosen, categories = set(self._chosen()), dict[str, list[int]]()
+        for j, category in self._levels().items():
+            if j in chosen:
+                categories.setdefault(category, []).append(j)
+        return categories
 
     def prediction_range(self) -> tuple[float, float] | None:
         """All predictions lie in this range; None if the model is a constant."""
@@ -204,11 +209,11 @@ class PrivateLinearRegression(PrivateRegressor):
         interval = self.confidence_interval()
         for j, name in zip(chosen, self._labels(chosen), strict=True):
             rows.append(
-                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", _span(*interval[j]),
-                 _span(*self.linear_range_[j]))
+                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", plain_span(*interval[j]),
+                 plain_span(*self.linear_range_[j]))
             )  # fmt: skip
         error, *ends = self.intercept_interval()
-        told = (f"{error:.2g}", _span(*ends)) if isfinite(error) else ("", "")
+        told = (f"{error:.2g}", plain_span(*ends)) if isfinite(error) else ("", "")
         rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
         lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
         return "\n".join(lines)
@@ -228,8 +233,7 @@ class PrivateLinearRegression(PrivateRegressor):
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
             facts.append(f"With another slope beyond the range, up to a second limit: {_listed(bent)}.")
-        categories = Counter(category for j, category in self._levels().items() if j in self._chosen())
-        compared = [category for category, levels in categories.items() if levels > 1]
+        compared = [category for category, levels in self._chosen_levels().items() if len(levels) > 1]
         if compared:
             facts.append(
                 f"Levels of one category ({_listed(compared)}) can only be compared with each other: their differences "
@@ -244,7 +248,3 @@ def _listed(names: list[str], most: int = 8) -> str:
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{low:.4g} … {high:.4g}"

@@ -6,7 +6,7 @@ from privreg.release import Coefficient, Release
 from privreg.report import model_charts
 from privreg.report.document import Block, Code, Entry, Grid, words
 from privreg.report.model_charts import Effect
-from privreg.words import count_of, number, shown, span
+from privreg.words import count_of, number, shortened, shown, span
 
 
 def has_ranges(release: Release) -> bool:
@@ -16,7 +16,7 @@ def has_ranges(release: Release) -> bool:
 
 def shrinks_rows(release: Release) -> bool:
     """Whether the method shrinks a row before it applies the formula; its notes say how (`BoostedAdaSSP`)."""
-    return any("shrunk" in note for note in release.notes)
+    return release.shrunk_to is not None
 
 
 def effect(coefficient: Coefficient) -> Effect:
@@ -154,7 +154,7 @@ def _chart(release: Release) -> list[Block]:
         return ["The coefficients are too large to be drawn: this model is of no use."]
     which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
     if has_ranges(release):
-        what, how = f"change of {_short(release.target)}", "from end to end of the range"
+        what, how = f"change of {shortened(release.target, 20)}", "from end to end of the range"
         text = (
             "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can "
             "be: they show how much the prediction changes when a feature goes from the lower to the upper end of its "
@@ -169,11 +169,6 @@ def _chart(release: Release) -> list[Block]:
         )
     lines = "Lines are 95 % intervals. " if any(e.low is not None for e in drawn) else ""
     return [f"{text}{which}{lines}".rstrip(), model_charts.effects_picture(drawn, what, how)]
-
-
-def _short(name: str) -> str:
-    name = shown(name)
-    return name if len(name) <= 20 else name[:19] + "…"
 
 
 def _note(release: Release) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from privreg.report.document import Picture
 from privreg.report.drawing import INK, style, svg
-from privreg.words import number, shown
+from privreg.words import number, shortened, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def shares_picture(tenths: dict[str, int]) -> Picture:
 
 @style()
 def _effects(effects: Sequence[Effect], axis: str, width: float, letters: int) -> "Figure":
-    figure, ax = _bars([_short(e.name, letters) for e in effects], width)
+    figure, ax = _bars([shortened(e.name, letters) for e in effects], width)
     values = [e.value for e in effects]
     ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
     for i, effect in enumerate(effects):
@@ -97,11 +97,6 @@ def _quietly(figure: "Figure") -> bytes:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         return svg(figure)
-
-
-def _short(name: str, letters: int) -> str:
-    name = shown(name)
-    return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
 def _interval(effect: Effect) -> str:
