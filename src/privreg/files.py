@@ -21,6 +21,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -42,7 +43,8 @@ _HEADER_LIMIT = 1 << 20
 _BLOCK = 1 << 22  # bytes of text that are parsed at a time, or one line if that is longer
 _BATCH_ROWS = 1 << 16  # of Parquet
 
-_NUMBER = r"[+-]?(?:[0-9]+{mark}?[0-9]*|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+# Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
+_NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 # Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
 _PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
 _PLAIN_LENGTH = 64
@@ -435,8 +437,8 @@ class _Parquet(DataFile):
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._open() as file:
-            self._schema = file.schema_arrow
-        for name, times in Counter(self._schema.names).items():
+            self._schema = self._guarded(lambda: file.schema_arrow)
+        for name, times in Counter(self._guarded(lambda: self._schema.names)).items():
             if times > 1:
                 raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
         # The index of a pandas frame is not one of its columns.
@@ -460,7 +462,7 @@ class _Parquet(DataFile):
         from_data = any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {})
         if unlike or from_data or found[0].null_count or not _is_text(field.type.value_type):
             return super().levels(column)
-        return list(found[0].to_pylist())
+        return self._guarded(found[0].to_pylist)
 
     def _dictionaries(self, file: pq.ParquetFile, group: int, column: str) -> list[pa.Array]:
         table = self._guarded(lambda: file.read_row_group(group, [column]))
@@ -478,7 +480,7 @@ class _Parquet(DataFile):
             batches = file.iter_batches(_BATCH_ROWS, columns=list(columns), use_threads=True)
             while (batch := self._guarded(lambda: next(batches, None))) is not None:
                 table = pa.Table.from_batches([batch]).select(list(columns))
-                yield self._convert(table, categories, identifiers)
+                yield self._guarded(partial(self._convert, table, categories, identifiers))
                 done += table.num_rows
                 progress(done / rows)
 
@@ -502,7 +504,7 @@ class _Parquet(DataFile):
         """What arrow says of a damaged file may quote it."""
         try:
             return function()
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # of the operating system
                 raise
         raise SchemaError(f"{self.path} could not be read as Parquet")

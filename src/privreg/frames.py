@@ -67,12 +67,25 @@ def numbers(series: nw.Series[Any], what: str) -> Float64:
 
 def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
     """A number for each value, the same for equal ones, −1 for missing ones."""
-    if series.dtype.is_integer() and series.null_count() == 0:
+    if series.dtype.is_nested():
+        return np.full(len(series), -1, np.int64)  # lists cannot be hashed
+    if series.dtype.is_temporal() and series.implementation.is_polars():
+        series = nw.from_native(series.to_native().to_physical(), series_only=True)  # not all are Python objects
+    if series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128) and series.null_count() == 0:
         return np.unique(series.to_numpy(), return_inverse=True)[1].astype(np.int64)
-    values = np.empty(len(series), np.object_)
-    values[:] = series.to_list()  # floats would not keep large integers with missing ones among them apart
+    # Not as floats, which would not keep large integers with missing ones among them apart.
+    values = np.fromiter(_objects(series), np.object_, len(series))
     values[np.asarray(series.is_null().to_numpy(), bool)] = None
     return untyped_identities(values)
+
+
+def _objects(series: nw.Series[Any]) -> list[Any]:
+    try:
+        return series.to_list()
+    except Exception:  # a date that Python cannot hold, text that is not UTF-8: then the value alone is missing
+        if not _arrow(series):
+            raise
+        return list(_chunked(series))
 
 
 def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -119,9 +132,7 @@ def _declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
 
 def _arrow_levels(series: nw.Series[Any], name: Any, advice: str) -> list[Any]:
     """Arrow keeps the dictionary with each chunk; it counts as declared if every chunk has the same one."""
-    native = series.to_native()
-    chunked = native.array.__arrow_array__() if series.implementation.is_pandas_like() else native
-    dictionaries = [chunk.dictionary for chunk in chunked.chunks]
+    dictionaries = [chunk.dictionary for chunk in _chunked(series).chunks]
     if not dictionaries or any(not d.equals(dictionaries[0]) for d in dictionaries):
         raise SchemaError(f"column {name!r} has no single arrow dictionary for all its chunks; {advice}")
     return list(dictionaries[0].to_pylist())
@@ -143,8 +154,10 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
 
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
     if _untyped(series):
-        same = np.frompyfunc(lambda value: _sort_of(value) == _sort_of(level) and bool(value == level), 1, 1)
+        same = np.frompyfunc(lambda value: _same(value, level), 1, 1)
         return np.asarray(same(series.to_native().to_numpy()), bool)
+    if _arrow(series):  # pandas would try it with Python objects, which some dates do not fit
+        series = nw.from_native(_chunked(series), series_only=True)
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         if not isinstance(level, Real):
             raise TypeError
@@ -152,6 +165,13 @@ def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
     if series.dtype == nw.String and not isinstance(level, str):
         raise TypeError
     return np.asarray((series == level).fill_null(False).to_numpy(), bool)
+
+
+def _same(value: Any, level: Any) -> bool:
+    try:
+        return _sort_of(value) == _sort_of(level) and bool(value == level)
+    except Exception:  # NA and arrays are neither equal nor unequal
+        return False
 
 
 def _sort_of(value: Any) -> str:
@@ -169,6 +189,11 @@ def _arrow(series: nw.Series[Any]) -> bool:
     if series.implementation.is_pyarrow():
         return True
     return bool(series.implementation.is_pandas_like() and type(series.to_native().dtype).__name__ == "ArrowDtype")
+
+
+def _chunked(series: nw.Series[Any]) -> Any:
+    native = series.to_native()
+    return native.array.__arrow_array__() if series.implementation.is_pandas_like() else native
 
 
 def _kind(series: nw.Series[Any]) -> str:

@@ -161,12 +161,11 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
         raise SchemaError("lazy frames are not supported yet; call .collect() first")
     if issparse(data):
         raise SchemaError("sparse input is not supported; pass a dense array, for instance X.toarray()")
+    if isinstance(frame, nw.Series):
+        raise _not_2d(1)
     array = _array(data, "X")
     if array.ndim != 2:
-        raise SchemaError(
-            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: one row per record, "
-            "one column per feature (X.reshape(-1, 1) for a single feature)"
-        )
+        raise _not_2d(array.ndim)
     if array.shape[1] == 0:
         raise SchemaError(_NO_COLUMNS)
     if categories:
@@ -201,10 +200,7 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         values = np.ma.getdata(data).astype(np.object_)
         values[np.ma.getmaskarray(data)] = None
         data = values
-    try:
-        frame = _frame(data)
-    except NotImplementedError as error:  # a pandas MultiIndex
-        raise SchemaError("groups must be one column") from error
+    frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
         if len(frame.columns) != 1:
             raise SchemaError("groups must be one column")
@@ -218,6 +214,13 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         return untyped_identities(array)
     codes = np.unique(array, return_inverse=True)[1].astype(np.int64)
     return np.where(array != array, -1, codes)  # NaN
+
+
+def _not_2d(dimensions: int) -> SchemaError:
+    return SchemaError(
+        f"Expected 2D array, got {dimensions}D array instead. Reshape your data: one row per record, "
+        "one column per feature (X.reshape(-1, 1) for a single feature)"
+    )
 
 
 _NO_COLUMNS = "X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: the table has no feature columns"
@@ -236,6 +239,8 @@ def _frame(data: Any) -> Any:
     elif library == "pandas" and not hasattr(data, "iloc"):  # a bare extension array
         import pandas as pd
 
+        if isinstance(data, pd.MultiIndex):
+            raise SchemaError("a pandas MultiIndex is not one column, nor a table")
         data = pd.Series(data)
     try:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
@@ -246,14 +251,14 @@ def _frame(data: Any) -> Any:
 def _array(data: Any, name: str) -> NDArray[Any]:
     if isinstance(data, list | tuple):
         data = _untyped_numbers(data, name)
-    if isinstance(data, np.ma.MaskedArray):
-        data = np.ma.filled(data.astype(np.float64), np.nan)
+    if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biuf":
+        data = np.where(np.ma.getmaskarray(data), np.nan, _float64(np.ma.getdata(data)))
     array = np.asarray(data)
     if array.dtype.kind == "c":
         raise SchemaError(f"Complex data not supported: {name} must be real numbers")
     if array.dtype.kind not in "biuf":
         raise SchemaError(
-            f"{name} has the numpy type {array.dtype}, which is not numeric; convert it to float64, "
+            f"{name} has the numpy type {array.dtype.type.__name__}, which is not numeric; convert it to float64, "
             "or pass a data frame with declared categories"
         )
     return array
@@ -270,13 +275,16 @@ def _untyped_numbers(data: Any, name: str) -> Float64:
 
     try:
         array = np.array(data, dtype=np.object_)
-    except ValueError as error:  # rows of different lengths
-        raise SchemaError(f"{name} is not a rectangular table of numbers") from error
-    if any(isinstance(value, list | tuple) for value in array.flat):
+    except ValueError:  # rows of different lengths; numpy tells how many there are
+        raise SchemaError(f"{name} is not a rectangular table of numbers") from None
+    values = array.reshape(-1)  # not array.flat, which fails for lists in 33 lists
+    if any(isinstance(value, list | tuple) for value in values):
         raise SchemaError(f"{name} is not a rectangular table of numbers")
-    return np.asarray(np.frompyfunc(number, 1, 1)(array), np.float64).reshape(array.shape)
+    with np.errstate(all="ignore"):  # a long double again
+        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.float64).reshape(array.shape)
 
 
 def _float64(values: NDArray[Any]) -> Float64:
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, and its record is dropped
+    # A long double beyond float64 becomes inf, and a NaN may be a signalling one: neither is worth a warning.
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(values, np.float64)

@@ -6,6 +6,7 @@ docs/proofs/ledger.md. Checks with real processes: tests/test_ledger.py, tests/t
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -271,10 +272,7 @@ class Ledger:
                 [dataset],
             ).fetchall()
         with self._reading():
-            return [
-                Entry(*row[:5], *map(Decimal, row[5:7]), row[7], json.loads(row[8] or "null"))  # type: ignore[call-arg]
-                for row in rows
-            ]
+            return [_entry(*row) for row in rows]
 
     def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> Status:
         """The status before the request, if there is room for it."""
@@ -307,17 +305,16 @@ class Ledger:
         with self._reading():
             epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
             status = Status(
-                name,
-                Decimal(epsilon),
-                Decimal(delta),
-                unit,
+                _text(name),
+                *_checked(epsilon, delta),
+                None if unit is None else _text(unit),
                 entries,
-                Fraction(sum_epsilon),
-                Fraction(sum_delta),
-                None if mu_squared is None else Fraction(int(mu_squared), GRID),
-                None if last is None else Decimal(last),
+                _sum(sum_epsilon),
+                _sum(sum_delta),
+                None if mu_squared is None else _sum(mu_squared) / GRID,
+                None if last is None else _checked(epsilon, last)[1],
             )
-            if counted != entries or min(status.sum_epsilon, status.sum_delta, status.mu_squared or 0) < 0:
+            if counted != entries:
                 raise ValueError
         return status
 
@@ -325,7 +322,7 @@ class Ledger:
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (ArithmeticError, ValueError, TypeError) as error:
+        except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
             raise LedgerError(f"the ledger {fspath(self.path)} is damaged") from error
 
     @contextmanager
@@ -379,6 +376,30 @@ def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
     if not 0 <= total[1] < 1:
         raise ValueError(f"delta must be a number in [0, 1), got {delta}")
     return total
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _sum(stored: Any) -> Fraction:
+    """A total as `spend` writes it: without an exponent, which could stand for a number that fills the memory."""
+    if not re.fullmatch("[0-9]+(/[0-9]+)?", _text(stored)):
+        raise ValueError
+    total = Fraction(stored)
+    float(total)  # raises where it could not be shown
+    return total
+
+
+def _entry(number: int, *line: Any) -> Entry:
+    dataset, time, what, unit, epsilon, delta, state = map(_text, line[:7])
+    receipt = json.loads(_text(line[7] or "null"))
+    if receipt is not None and not isinstance(receipt, dict):
+        raise TypeError
+    amounts = amount(epsilon, "epsilon"), amount(delta, "delta")
+    return Entry(number, dataset, time, what, unit, *amounts, state, receipt)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

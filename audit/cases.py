@@ -1,0 +1,188 @@
+"""What is recorded and replayed: every estimator, in the regimes in which it does different things, and the command."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typer.testing import CliRunner
+
+from audit.neighbours import LEVELS, Cells, make_table
+from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
+from privreg.cli import app
+from privreg.privacy.receipt import Receipt
+from privreg.regression.selected import SelectThenRegress
+
+Released = tuple[dict[str, Any], Receipt]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to make tables, and a fit."""
+
+    what: str
+    table: Callable[[np.random.Generator], Cells]
+    fit: Callable[[Cells], Released]
+    share: float = 1.0
+    rows: int = 1  # records that one unit of privacy may own
+
+
+Span = tuple[int, int]
+
+_PARTS = "features are chosen, then a model is fitted to them"
+
+
+def _case(
+    what: str, make: Callable[[], Any], *, n: Span, d: Span, share: float = 1.0, rows: int = 1, **table: bool
+) -> Case:
+    def draw(rng: np.random.Generator) -> Cells:
+        return make_table(rng, int(rng.integers(n[0], n[1] + 1)), int(rng.integers(d[0], d[1] + 1)), **table)
+
+    return Case(what, draw, lambda cells: fit_estimator(make(), cells), share, rows)
+
+
+def fit_estimator(estimator: Any, cells: Cells) -> Released:
+    """Fit to the cells as an array, or as a data frame if they have a category; return all that leaves the fit."""
+    X, y = _input(cells)
+    if cells.levels is not None:
+        estimator.set_params(categories={"region": list(LEVELS)})
+    if cells.people is None:
+        estimator.fit(X, y)
+    else:
+        estimator.fit(X, y, groups=np.array(cells.people, object))
+    released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
+    if hasattr(estimator, "summary"):
+        released["summary"] = estimator.summary()
+        with tempfile.TemporaryDirectory() as folder:
+            estimator.save(Path(folder) / "model.json")
+            released["model file"] = (Path(folder) / "model.json").read_bytes()
+    return released, estimator.receipt_
+
+
+def _input(cells: Cells) -> tuple[Any, Any]:
+    X, y = cells.numbers[:, :-1], cells.numbers[:, -1]
+    if cells.levels is None:
+        return X, y
+    import pandas as pd
+    import polars as pl
+
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    if X.shape[1] % 2:
+        return pd.DataFrame({**columns, "region": pd.Series(cells.levels, dtype=object)}), y
+    return pl.DataFrame({**columns, "region": pl.Series(cells.levels, dtype=pl.String)}), y
+
+
+def frozen(value: Any) -> Any:
+    """A copy that can be compared bit for bit: numbers by their bits, arrays by their bytes, objects by their parts."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, float | np.floating):
+        return float(value).hex()
+    if isinstance(value, dict):
+        return {key: frozen(v) for key, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [frozen(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: frozen(getattr(value, f.name)) for f in fields(value)}
+    return frozen(vars(value)) if hasattr(value, "__dict__") and not callable(value) else repr(value)
+
+
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.+Z-]+)?|/tmp/\S*?/")
+
+
+def run_command(cells: Cells) -> Released:
+    """`privreg fit` on a CSV file, with everything it can write. What is compared is all of it, but for times."""
+    with tempfile.TemporaryDirectory(dir="/tmp" if Path("/tmp").is_dir() else None) as name:
+        folder = Path(name)
+        _write_csv(cells, folder / "data.csv")
+        ledger = str(folder / "ledger")
+        CliRunner().invoke(app, ["ledger", "create", ledger, "--dataset", "d", "--epsilon", "9", "--delta", "0.1"])
+        given = ["fit", str(folder / "data.csv"), "--target", "y", "--epsilon", "3", "--delta", "1e-3", "--out"]
+        given += [str(folder / "m.json"), "--report", str(folder / "r.html"), "--ledger", ledger, "--dataset", "d"]
+        if cells.levels is not None:
+            given += ["--category", f"region={','.join(LEVELS)}"]
+        ran = CliRunner().invoke(app, given)
+        if ran.exit_code:
+            raise RuntimeError(_TIMES.sub("", ran.stderr))
+        released = {"stdout": ran.stdout, "stderr": ran.stderr}
+        released |= {name: (folder / name).read_text() for name in ("m.json", "r.html")}
+        released["ledger"] = CliRunner().invoke(app, ["ledger", "history", ledger, "--json"]).stdout
+        from privreg import load_model
+
+        receipt = load_model(folder / "m.json").receipt_
+    return {key: _TIMES.sub("", text) for key, text in released.items()}, receipt
+
+
+def _write_csv(cells: Cells, path: Path) -> None:
+    names = [*(f"x{j}" for j in range(cells.numbers.shape[1] - 1)), "y"]
+    lines = [",".join([*names, *(["region"] if cells.levels is not None else [])])]
+    for i, record in enumerate(cells.numbers.tolist()):
+        level = [] if cells.levels is None else [cells.levels[i] or ""]
+        lines.append(",".join([*map(repr, record), *level]))
+    path.write_text("\n".join(lines) + "\n")
+
+
+_SEEDED: dict[str, Any] = {"n_jobs": 1, "random_state": 1}
+
+
+def _flagship(epsilon: float, delta: float, **options: Any) -> Callable[[], PrivateLinearRegression]:
+    return lambda: PrivateLinearRegression(epsilon, delta, **options, **_SEEDED)
+
+
+def _two_parts(selection: str, regression: str, epsilon: float) -> Callable[[], SelectThenRegress]:
+    return lambda: SelectThenRegress(selection, regression, 2, epsilon, 1e-2, **_SEEDED)
+
+
+CASES = {
+    "PrivateLinearRegression": _case("all columns", _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=3),
+    "PrivateLinearRegression, screening": _case(
+        "columns are chosen", _flagship(1, 1e-3), n=(200, 300), d=(8, 12), share=2
+    ),
+    "PrivateLinearRegression, k": _case("two columns", _flagship(5, 1e-2, k=2), n=(100, 300), d=(3, 6), share=2),
+    "PrivateLinearRegression, long tails": _case(
+        "columns with a second term", _flagship(8, 1e-2), n=(2000, 3000), d=(2, 3), share=0.5
+    ),
+    "PrivateLinearRegression, few records": _case("a constant", _flagship(0.2, 1e-6), n=(0, 40), d=(1, 4)),
+    "PrivateLinearRegression, categories": _case(
+        "a data frame with declared levels", _flagship(3, 1e-3), n=(50, 300), d=(1, 3), levels=True
+    ),
+    "PrivateLinearRegression, people": _case(
+        "one person more or less, of whom two records are kept",
+        _flagship(5, 1e-2, rows_per_person=2), n=(150, 400), d=(1, 3), share=1.5, rows=2, people=True,
+    ),
+    "DPKendall": _case("three rounds", lambda: DPKendall(3, 1, **_SEEDED), n=(0, 60), d=(4, 7), share=3),
+    "DPKendall, categories": _case(
+        "a data frame with declared levels", lambda: DPKendall(2, 1, 1e-6, **_SEEDED), n=(0, 60), d=(2, 4), levels=True
+    ),
+    "SubLasso": _case("groups of k records", lambda: SubLasso(2, 4, **_SEEDED), n=(0, 80), d=(3, 6), share=3),
+    "SubLasso, groups of d": _case(
+        "groups of as many records as columns", lambda: SubLasso(2, 4, group_size="d", **_SEEDED), n=(20, 80), d=(3, 6)
+    ),
+    "TukeyRegression": _case(
+        "the test passes or fails",
+        lambda: TukeyRegression(20, 1e-2, group_size=4, **_SEEDED), n=(150, 300), d=(1, 3), share=3,
+    ),
+    "TukeyRegression, few records": _case(
+        "too few models for a release", lambda: TukeyRegression(1, 1e-6, **_SEEDED), n=(0, 60), d=(1, 3), share=0.5
+    ),
+    "BoostedAdaSSP": _case(
+        "five rounds", lambda: BoostedAdaSSP(1, 1e-5, rounds=5, **_SEEDED), n=(0, 60), d=(1, 6), share=2
+    ),
+    "BoostedAdaSSP, as published": _case(
+        "a hundred rounds, the reference ridge",
+        lambda: BoostedAdaSSP(1, 1e-5, ridge="reference", **_SEEDED), n=(0, 60), d=(1, 4), share=0.5,
+    ),
+    "K-Tukey": _case(_PARTS, _two_parts("kendall", "tukey", 25), n=(150, 300), d=(3, 5), share=1.5, gaps=False),
+    "L-Tukey": _case(_PARTS, _two_parts("sublasso", "tukey", 25), n=(150, 300), d=(3, 5), share=1.5, gaps=False),
+    "K-BAS": _case(_PARTS, _two_parts("kendall", "adassp", 3), n=(10, 60), d=(3, 5), share=0.5, gaps=False),
+    "L-BAS": _case(_PARTS, _two_parts("sublasso", "adassp", 3), n=(10, 60), d=(3, 5), share=0.5, gaps=False),
+    "privreg fit": Case(
+        "the command on a CSV file, with model, report and ledger",
+        lambda rng: make_table(rng, int(rng.integers(100, 300)), int(rng.integers(1, 4)), levels=bool(rng.integers(2))),
+        run_command,
+        0.3,
+    ),
+}  # fmt: skip

@@ -1,0 +1,128 @@
+"""Tables to fit on, and neighbours of them: one record, or one person, more or less."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.tape import Added
+
+Float64 = NDArray[np.float64]
+
+LEVELS = ("north", "south", "west")  # declared for the category of tables that have one
+HUGE, TINY = 1e308, 5e-324
+HOSTILE = (0.0, -0.0, HUGE, -HUGE, TINY, -1e-300, 1.0, -7.5, 2.0**53, np.nan, np.inf, -np.inf)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table: numeric columns, the target last; perhaps a category, and people who own the records."""
+
+    numbers: Float64
+    levels: tuple[str | None, ...] | None = None
+    people: tuple[str | None, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def complete(self) -> NDArray[np.bool_]:
+        """Which records are used."""
+        used = np.all(np.isfinite(self.numbers), axis=1)
+        if self.levels is not None:
+            used = used & np.array([level in LEVELS for level in self.levels], bool)
+        return used
+
+    def insert(self, at: int, more: "Cells") -> "Cells":
+        def joined(a: tuple[str | None, ...] | None, b: tuple[str | None, ...] | None) -> Any:
+            return None if a is None or b is None else (*a[:at], *b, *a[at:])
+
+        numbers = np.insert(self.numbers, [at] * len(more), more.numbers, axis=0)
+        return Cells(numbers, joined(self.levels, more.levels), joined(self.people, more.people))
+
+
+def make_table(
+    rng: np.random.Generator, n: int, d: int, *, levels: bool = False, people: bool = False, gaps: bool = True
+) -> Cells:
+    """n records of d features, each column of another kind, with a target that goes with some of them."""
+    columns = [_column(rng, n) for _ in range(d)]
+    signal = sum((c / (1 + np.abs(c).max(initial=0)) for c in columns[:3]), np.zeros(n))
+    noise = rng.choice([rng.normal(size=n), rng.standard_cauchy(size=n), np.zeros(n)])
+    targets: list[Float64] = [
+        signal * 10 + noise,
+        np.round(signal * 3 + noise),
+        np.exp(np.clip(5 * signal + noise, -300, 300)),
+        (np.arange(n) < 3).astype(float),  # a spread that drowns in the noise
+    ]
+    target = targets[rng.choice(4, p=[0.4, 0.3, 0.2, 0.1])]
+    numbers = np.column_stack([*columns, target])
+    if gaps and n and rng.random() < 0.3:  # some records cannot be used
+        numbers[rng.random(n) < 0.1, rng.integers(d + 1)] = np.nan
+    return Cells(
+        numbers,
+        tuple(rng.choice(LEVELS, n).tolist()) if levels else None,
+        tuple(f"p{i}" for i in rng.integers(max(n // 3, 1), size=n)) if people else None,
+    )
+
+
+def _column(rng: np.random.Generator, n: int) -> Float64:
+    kinds: list[Float64] = [
+        rng.normal(size=n) * 10.0 ** rng.integers(-6, 7) + rng.choice([0, 5, 1e6]),
+        rng.standard_cauchy(size=n),
+        np.exp(rng.normal(size=n) * 3),
+        rng.integers(3, size=n).astype(float),
+        (rng.random(n) < 0.1).astype(float),
+        np.full(n, float(rng.integers(-3, 4))),
+        np.round(rng.gamma(2, 20, size=n)),
+        rng.choice([0.0, 1e300, -1e300, 1e-300], size=n),
+    ]
+    return kinds[rng.choice(len(kinds), p=[0.35, 0.1, 0.15, 0.1, 0.1, 0.05, 0.1, 0.05])]
+
+
+def _record(rng: np.random.Generator, table: Cells, kind: str) -> Float64:
+    old, width = table.numbers, table.numbers.shape[1]
+    finite = np.where(np.isfinite(old), old, 0.0)
+    like = finite[rng.integers(len(old))] if len(old) else np.zeros(width)
+    signs = rng.choice([-1.0, 1.0], width)
+    if kind == "random":
+        return np.asarray(like * rng.normal(1, 0.3, width))
+    if kind == "huge":
+        return HUGE * signs
+    if kind == "tiny":
+        return TINY * signs
+    if kind == "not a number":
+        return np.where(np.arange(width) == rng.integers(width), rng.choice([np.nan, np.inf, -np.inf]), like)
+    if kind == "new maximum":
+        return np.asarray(np.abs(finite).max(axis=0, initial=1.0) * 2 * signs)
+    if kind == "one huge cell":
+        return np.where(np.arange(width) == rng.integers(width), HUGE * signs, like)
+    if kind == "ties":  # in every column equal to some record, but not to the same one
+        return np.array([finite[rng.integers(len(old)), j] if len(old) else 0.0 for j in range(width)])
+    if kind == "mixed":
+        return rng.choice(HOSTILE, width)
+    assert kind == "copy"
+    return like
+
+
+KINDS = ("random", "copy", "ties", "new maximum", "huge", "tiny", "one huge cell", "not a number", "mixed")
+
+
+def neighbour(rng: np.random.Generator, table: Cells, kind: str) -> tuple[Cells, Added]:
+    """The table with one record (or one person with up to five) more, anywhere, and where it was put."""
+    rows = 1 if table.people is None else int(rng.integers(1, 6))
+    levels: list[str] = [*LEVELS, "unheard of", ""] if kind in ("mixed", "not a number") else list(LEVELS)
+    level = str(rng.choice(levels)) or None
+    more = Cells(
+        np.array([_record(rng, table, kind) for _ in range(rows)]),
+        None if table.levels is None else (level,) * rows,
+        None if table.people is None else ("somebody new",) * rows,
+    )
+    at = int(rng.choice([0, len(table), int(rng.integers(len(table) + 1))]))
+    before = int(table.complete()[:at].sum())
+    places = range(before, before + int(more.complete().sum()))
+    return table.insert(at, more), Added(tuple(places), tuple(range(at, at + rows)))
+
+
+def the_other_way(added: Added) -> Added:
+    """Seen from the longer table."""
+    return replace(added, removed=True)

@@ -1,0 +1,195 @@
+"""Record and replay: fits on neighbouring tables, given the same outputs, may differ in nothing but their statistics.
+
+    python -m audit.replay [--pairs 10000]
+
+For each pair a fit is recorded on one table and replayed on the other (audit/tape.py). Checked are: the calls and
+their parameters; the lines run where it is decided what is released; what each step asks of the noise; how far each
+statistic moved, exactly; the receipt, alone and between the two; and all that leaves the fit: every attribute, model
+file, summary, warnings, and for the command its output, report and ledger, byte for byte.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from audit import results
+from audit.cases import CASES, Case
+from audit.moves import moved
+from audit.neighbours import KINDS, Cells, neighbour, the_other_way
+from audit.receipts import wrong_receipt
+from audit.tape import NOWHERE, Added, Diverged, Tape, wrong_noise
+
+CHECKS = {
+    "calls": "the same steps with the same parameters, in the same order",
+    "path": "the same lines run where it is decided what is released",
+    "noise": "the noise is asked for what the step declares",
+    "spent first": "a step is written down as spent before its noise is drawn",
+    "statistics": "no statistic moves by more than the step declares",
+    "release": "nothing that leaves the fit differs: attributes, files, text",
+    "messages": "the same warnings, and no error",
+    "receipt": "the receipt lists every step, and its total covers them",
+}
+
+
+@dataclass
+class Outcome:
+    """A fit that was recorded, and what left it."""
+
+    tape: Tape
+    released: dict[str, Any] = field(default_factory=dict)
+    receipt: Any = None
+    error: str | None = None
+
+
+def run(case: Case, cells: Cells, seed: int, replay: Tape | None = None, added: Added = NOWHERE) -> Outcome:
+    """Fit, and keep what happened."""
+    outcome = Outcome(Tape(seed, replay, added))
+    try:
+        with outcome.tape.running():
+            outcome.released, outcome.receipt = case.fit(cells)
+    except Diverged as diverged:
+        outcome.tape.wrong("calls", str(diverged))
+    except Exception as error:
+        outcome.error = f"{type(error).__name__}: {error}"
+        outcome.tape.wrong("messages", outcome.error)
+    return outcome
+
+
+def compare(one: Outcome, two: Outcome, rows: int = 1) -> tuple[set[str], dict[str, float], list[str]]:
+    """Checks that failed, the largest move of each step as a part of what is allowed, and what is wrong in words."""
+    wrong = [*one.tape.found, *two.tape.found]
+    wrong += [("noise", text) for o in (one, two) for call in o.tape.calls if (text := wrong_noise(call))]
+    worst: dict[str, float] = {}
+    for before, after in zip(one.tape.calls, two.tape.calls, strict=False):
+        if before.step != after.step:
+            break
+        part = moved(before, after) / rows
+        kind = _kind(before.step.name)
+        worst[kind] = max(worst.get(kind, 0.0), part)
+        if part > 1:
+            wrong.append(("statistics", f"{before.step.name!r} moved {part:.4g} times as far as it may"))
+    stopped = any(check in ("calls", "messages") for check, _ in wrong)
+    if not stopped:
+        wrong += _differences(one, two)
+    return {check for check, _ in wrong}, worst, [f"{check}: {text}" for check, text in wrong]
+
+
+def _differences(one: Outcome, two: Outcome) -> Iterable[tuple[str, str]]:
+    if len(one.tape.calls) != len(two.tape.calls):
+        yield "calls", "one fit has more steps than the other"
+    if one.tape.path != two.tape.path:
+        at = next((i for i, (a, b) in enumerate(zip(one.tape.path, two.tape.path, strict=False)) if a != b), -1)
+        yield "path", f"the fits part at {one.tape.path[at][0]}"
+    if one.tape.warned != two.tape.warned:
+        yield "messages", f"warnings differ: {one.tape.warned} and {two.tape.warned}"
+    for name in one.released.keys() | two.released.keys():
+        if one.released.get(name) != two.released.get(name):
+            yield "release", f"{name} differs"
+    if one.receipt.to_dict() != two.receipt.to_dict():
+        yield "receipt", "receipts differ"
+    text = wrong_receipt(one.receipt, [call.step for call in one.tape.calls])
+    if text:
+        yield "receipt", text
+
+
+def _kind(name: str) -> str:
+    """Steps that do the same."""
+    return name.split(": ")[-1].rstrip("0123456789").removesuffix(" again").strip()
+
+
+@dataclass
+class Pair:
+    """What came of one pair of tables."""
+
+    case: str
+    kind: str
+    failed: set[str]
+    worst: dict[str, float]
+    texts: list[str]
+
+
+def check_pair(name: str, number: int) -> Pair:
+    """The pair with this number: everything about it follows from name and number."""
+    case = CASES[name]
+    rng = np.random.default_rng([list(CASES).index(name), number])
+    kind = KINDS[number % len(KINDS)]
+    table = case.table(rng)
+    longer, added = neighbour(rng, table, kind)
+    if number // len(KINDS) % 2:
+        table, longer, added = longer, table, the_other_way(added)
+    one = run(case, table, seed=number)
+    two = run(case, longer, seed=number + 1, replay=one.tape, added=added)
+    return Pair(name, kind, *compare(one, two, case.rows))
+
+
+def numbered(pairs: int) -> list[tuple[str, int]]:
+    """Which pairs to run: each case as often as its share says."""
+    total = sum(case.share for case in CASES.values())
+    return [(name, i) for name, case in CASES.items() for i in range(ceil(pairs * case.share / total))]
+
+
+def _check_pairs(tasks: list[tuple[str, int]]) -> list[Pair]:
+    return [check_pair(*task) for task in tasks]
+
+
+def check_all(pairs: int, tell: Callable[[int, int], None], jobs: int | None = None) -> list[Pair]:
+    """All pairs, over the cores."""
+    tasks, found = numbered(pairs), list[Pair]()
+    order = np.random.default_rng(0).permutation(len(tasks))  # so that slow cases are spread evenly
+    chunks = [[tasks[i] for i in order[a : a + 25]] for a in range(0, len(tasks), 25)]
+    with ProcessPoolExecutor(jobs) as pool:
+        for part in pool.map(_check_pairs, chunks):
+            found += part
+            tell(len(found), len(tasks))
+    return found
+
+
+def summary(found: list[Pair]) -> dict[str, Any]:
+    """What goes into results/audit/replay.json."""
+    worst: dict[str, dict[str, float]] = {}
+    for pair in found:
+        parts = worst.setdefault(pair.case, {})
+        for step, part in pair.worst.items():
+            parts[step] = max(parts.get(step, 0.0), part)
+    return {
+        "pairs": len(found),
+        "kinds": dict(Counter(pair.kind for pair in found)),
+        "checks": {
+            check: {"what": what, "failed": sum(check in p.failed for p in found)} for check, what in CHECKS.items()
+        },
+        "cases": {
+            name: {"what": case.what, "pairs": sum(p.case == name for p in found), "largest moves": worst.get(name, {})}
+            for name, case in CASES.items()
+        },
+        "wrong": sorted({f"{p.case}, {p.kind}: {text}" for p in found for text in p.texts})[:50],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Record fits and replay them on neighbouring tables.")
+    parser.add_argument("--pairs", type=int, default=10_000)
+    pairs, start = parser.parse_args().pairs, time.time()
+    said = [0.0]
+
+    def tell(done: int, all_of: int) -> None:
+        if time.time() - said[0] > 10 or done == all_of:
+            said[0] = time.time()
+            print(f"replay: {done:,} of {all_of:,} pairs, {time.time() - start:.0f} s", flush=True)
+
+    found = summary(check_all(pairs, tell))
+    results.write("replay", f"python -m audit.replay --pairs {pairs}", time.time() - start, found)
+    for text in found["wrong"]:
+        print(text)
+    sys.exit(bool(found["wrong"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""Records a fit: every statistic on its way to the noise, what was asked of the noise, and what came out.
+
+A second fit, on a neighbouring table, is handed the outputs of the first. Then everything must happen again in the
+same way: the same steps with the same parameters, statistics that moved by no more than the step declares, and nothing
+else that differs in what leaves the fit. This is what the composition theorem asks for, checked on the whole program.
+"""
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import privreg.base
+from privreg.privacy.account import Account
+from privreg.privacy.noise import Int64, SeededNoise
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step
+from privreg.regression.selected import SelectThenRegress
+
+_FITS = ((privreg.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
+_PACKAGE = Path(privreg.base.__file__).parent
+# Where it is decided what is released and how. Below, in the kernels and in what computes a statistic, the path may
+# depend on the data, because only its result goes on, through the noise.
+_DECIDING = (
+    "regression/",
+    "selection/",
+    "base.py",
+    "mechanisms/peel.py",
+    "mechanisms/moments.py",
+    "mechanisms/count.py",
+)
+
+
+class Diverged(Exception):
+    """The second fit asked for something that the first did not."""
+
+
+@dataclass
+class Draw:
+    """One request to the noise."""
+
+    kind: str
+    scale: float
+    given: Any
+
+
+@dataclass
+class Call:
+    """One step: what was declared, the true statistic, what the noise was asked for, and the output."""
+
+    step: Step
+    statistic: Any
+    draws: list[Draw] = field(default_factory=list)
+    output: Any = None
+
+
+@dataclass(frozen=True)
+class Added:
+    """Where the longer of two tables has the records that the other has not.
+
+    `places` counts among the complete records. `rows` counts all: what a part of the columns lacks may be complete.
+    """
+
+    places: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+    removed: bool = False
+
+    def couple(self, drawn: Int64, size: int, fresh: Int64) -> Int64 | None:
+        """The same draws for the records that both tables have; None if that is not all."""
+        if drawn.size == size:
+            return drawn
+        for places in (self.places, self.rows):
+            if self.removed and drawn.size - len(places) == size:
+                return np.delete(drawn, places)
+            if not self.removed and drawn.size + len(places) == size:
+                result = fresh.copy()
+                result[np.delete(np.arange(size), places)] = drawn
+                return result
+        return None
+
+
+NOWHERE = Added()
+
+
+class Tape:
+    """What happened in one fit. With `replay`, gives out the outputs of an earlier one."""
+
+    def __init__(self, seed: int, replay: "Tape | None" = None, added: Added = NOWHERE) -> None:
+        self.calls: list[Call] = []
+        self.groups: list[tuple[int, Int64]] = []  # number of groups, and the draw
+        self.path: list[tuple[str, int]] = []  # lines that were run where it is decided what is released
+        self.found: list[tuple[str, str]] = []  # (check, what is wrong)
+        self.warned: list[str] = []
+        self._inner = SeededNoise(np.random.default_rng(seed))
+        self._replay, self._added = replay, added
+        self._open: Call | None = None
+        self._account: Account | None = None
+        self._spent = 0
+
+    def wrong(self, check: str, text: str) -> None:
+        self.found.append((check, text))
+
+    @contextmanager
+    def running(self) -> Iterator["Tape"]:
+        """Fits in here are recorded."""
+        with (
+            patch.object(privreg.base, "noise_for", lambda _: _TapedNoise(self)),
+            warnings.catch_warnings(record=True) as w,
+        ):
+            warnings.simplefilter("always")
+            taped: dict[str, Any] = {name: self._taped(name) for name in _STATISTIC}
+            with patch.multiple(Account, **taped), ExitStack() as stack:
+                for owner, name in _FITS:
+                    stack.enter_context(patch.object(owner, name, self._traced(getattr(owner, name))))
+                yield self
+        self.warned = [f"{m.category.__name__}: {m.message}" for m in w]
+
+    def _taped(self, name: str) -> Callable[..., Any]:
+        original, statistic = getattr(Account, name), _STATISTIC[name]
+
+        def method(account: Account, step: Any, *given: Any) -> Any:
+            call = self._begin(account, step, statistic(step, *given))
+            call.output = original(account, step, *given)
+            return self._end(call)
+
+        return method
+
+    def _begin(self, account: Account, step: Step, statistic: Any) -> Call:
+        self._account, self._spent = account, len(account._made)
+        self._open = Call(step, statistic)
+        return self._open
+
+    def _end(self, call: Call) -> Any:
+        self._open = None
+        self.calls.append(call)
+        if self._replay is not None:
+            at = len(self.calls) - 1
+            if at >= len(self._replay.calls) or self._replay.calls[at].step != call.step:
+                raise Diverged(f"step {call.step.name!r} or its parameters depend on the data")
+            call.output = self._replay.calls[at].output
+        return call.output
+
+    def drawn(self, kind: str, scale: float, given: Any) -> None:
+        """Note a request to the noise; it must belong to a step that is written down as spent."""
+        if self._open is None or self._account is None:
+            self.wrong("spent first", f"{kind} noise was drawn outside of any step")
+            return
+        self._open.draws.append(Draw(kind, scale, given))
+        made = self._account._made
+        if len(made) != self._spent + 1 or made[-1] != self._open.step:
+            self.wrong("spent first", f"noise of {self._open.step.name!r} was drawn before it was written down")
+
+    def draw_groups(self, records: int, groups: int) -> Int64:
+        drawn = self._inner.groups(records, groups)
+        if self._replay is not None:
+            at = len(self.groups)
+            if at >= len(self._replay.groups) or self._replay.groups[at][0] != groups:
+                raise Diverged("the number of groups depends on the data")
+            coupled = self._added.couple(self._replay.groups[at][1], records, drawn)
+            if coupled is None:
+                raise Diverged("groups are drawn for another number of records than there are")
+            drawn = coupled
+        self.groups.append((groups, drawn))
+        return drawn
+
+    def _traced(self, fit: Callable[..., Any]) -> Callable[..., Any]:
+        """The same fit, with the lines noted that are run where it is decided what is released."""
+
+        def enter(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
+            # Modules and classes are run when they are first needed.
+            is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+            return line if is_function and _decides(frame.f_code.co_filename) else None
+
+        def line(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
+            if event == "line":
+                self.path.append((frame.f_code.co_name, frame.f_lineno))
+            return line
+
+        def traced(*given: Any) -> Any:
+            before = sys.gettrace()
+            sys.settrace(enter)
+            try:
+                return fit(*given)
+            finally:
+                sys.settrace(before)
+
+        return traced
+
+
+_DECIDES: dict[str, bool] = {}
+
+
+def _decides(filename: str) -> bool:
+    if filename not in _DECIDES:
+        path = Path(filename)
+        inside = path.is_relative_to(_PACKAGE)
+        _DECIDES[filename] = inside and path.relative_to(_PACKAGE).as_posix().startswith(_DECIDING)
+    return _DECIDES[filename]
+
+
+class _TapedNoise:
+    private = False
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape, self._inner = tape, tape._inner
+
+    def pick(self, scores: Int64, scale: float) -> int:
+        self._tape.drawn("pick", scale, scores.copy())
+        return self._inner.pick(scores, scale)
+
+    def laplace(self, value: int, scale: float) -> int:
+        self._tape.drawn("laplace", scale, value)
+        return self._inner.laplace(value, scale)
+
+    def gaussian(self, values: Int64, scale: float) -> Int64:
+        self._tape.drawn("gaussian", scale, values.copy())
+        return self._inner.gaussian(values, scale)
+
+    def uniform(self, low: int, high: int) -> int:
+        self._tape.drawn("uniform", 0.0, (low, high))
+        return self._inner.uniform(low, high)
+
+    def groups(self, records: int, groups: int) -> Int64:
+        return self._tape.draw_groups(records, groups)
+
+
+def _plain(step: Step, value: Any) -> Any:  # noqa: ARG001
+    return np.array(value) if isinstance(value, np.ndarray) else value
+
+
+def _stretches(step: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> Any:  # noqa: ARG001
+    """A score for each stretch of integers, and where the stretches begin and end."""
+    return scores.copy(), [bounds(i) for i in range(len(scores))]
+
+
+def _boxes(step: ProposeTestRelease, distance: int, scores: Int64, grid: float, box: Any) -> Any:  # noqa: ARG001
+    return distance, scores.copy(), grid, [box(i) for i in range(len(scores))]
+
+
+_STATISTIC: dict[str, Callable[..., Any]] = {
+    "pick": _plain,
+    "laplace": _plain,
+    "gaussian": _plain,
+    "gaussian_matrix": _plain,
+    "pick_within": _stretches,
+    "propose_test_release": _boxes,
+}
+
+
+def wrong_noise(call: Call) -> str | None:
+    """What is wrong with what a step asked of the noise, if anything: kinds, scales and inputs must be as declared."""
+    step, asked = call.step, [(d.kind, d.scale) for d in call.draws]
+    given = [d.given for d in call.draws]
+    if isinstance(step, Pick) and isinstance(call.statistic, tuple):
+        fine = asked in ([("pick", step.scale)] * n + [("uniform", 0.0)] for n in (1, 2))
+    elif isinstance(step, Pick):
+        fine = asked == [("pick", step.scale)] and np.array_equal(given[0], call.statistic)
+    elif isinstance(step, Laplace):
+        fine = asked == [("laplace", step.scale)] and given[0] == call.statistic
+    elif isinstance(step, Gaussian):
+        fine = asked == [("gaussian", step.scale)] and np.array_equal(given[0], call.statistic)
+        fine = fine and given[0].size == step.coordinates
+    elif isinstance(step, GaussianMatrix):
+        above = np.triu_indices(step.width, 1)
+        fine = asked == [("gaussian", step.off_scale), ("gaussian", step.scale)]
+        fine = fine and np.array_equal(given[0], call.statistic[above])
+        fine = fine and np.array_equal(given[1], np.diagonal(call.statistic))
+    else:
+        assert isinstance(step, ProposeTestRelease)
+        distance, _, grid, boxes = call.statistic
+        fine = asked[:1] == [("laplace", step.scale)] and given[0] == distance
+        dimension = len(boxes[0]) if boxes else 0
+        fine = fine and asked[1:] in ([], [("pick", grid), *[("uniform", 0.0)] * dimension])
+    return None if fine else f"step {step.name!r} declares {step.parameters} but asks the noise for {asked}"

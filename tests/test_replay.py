@@ -1,0 +1,266 @@
+"""Record and replay: fits on neighbouring tables differ in nothing but their statistics, and those as declared."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+from audit.cases import CASES, fit_estimator, frozen
+from audit.moves import moved
+from audit.neighbours import HOSTILE, KINDS, Cells, make_table, neighbour
+from audit.receipts import gaussian_delta, wrong_receipt
+from audit.replay import check_pair, compare, numbered, run
+from audit.tape import Added, Call, Draw, Tape, wrong_noise
+from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
+from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.receipt import Receipt
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+
+PAIRS = 300
+CHUNKS = [
+    (name, numbers[a : a + 6])
+    for name, tasks in groupby(numbered(PAIRS), lambda task: task[0])
+    for numbers in [[i for _, i in tasks]]
+    for a in range(0, len(numbers), 6)
+]
+
+
+@pytest.mark.parametrize(("case", "numbers"), CHUNKS, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_neighbours_differ_as_declared(case, numbers):
+    for number in numbers:
+        pair = check_pair(case, number)
+        assert not pair.texts, (number, pair.kind)
+
+
+def test_statistics_move_nearly_as_far_as_declared():
+    """So that a sensitivity that is too small would show."""
+    worst = {}
+    for case in ("PrivateLinearRegression", "PrivateLinearRegression, screening", "BoostedAdaSSP"):
+        for number in range(9):
+            for step, part in check_pair(case, number).worst.items():
+                worst[step] = max(worst.get(step, 0.0), part)
+    assert worst["count the records"] == worst["spread of the label"] == worst["spread of column"] == 1
+    assert min(worst["mean of the label"], worst["boosting round"], worst["products of features"]) > 0.99
+    assert min(worst["median of the label"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
+    assert min(worst["choose feature"], worst["clip of residuals"]) > 0.6
+    assert worst["smallest eigenvalue"] > 0.3
+
+
+def test_there_are_enough_pairs_of_every_case():
+    assert sum(len(numbers) for _, numbers in CHUNKS) >= PAIRS
+    assert {case for case, _ in CHUNKS} == set(CASES)
+
+
+def test_the_published_calibration_is_found_out():
+    """Its groups are cut out of a shuffled table: one record moves all of them, as its receipt says."""
+    case = replace(
+        CASES["TukeyRegression"],
+        fit=lambda cells: fit_estimator(
+            TukeyRegression(20, 1e-2, calibration="paper", n_jobs=1, random_state=1), cells
+        ),
+    )
+    rng = np.random.default_rng(0)
+    table = make_table(rng, 200, 2, gaps=False)
+    failed = set()
+    for kind in KINDS:
+        longer, added = neighbour(rng, table, kind)
+        one = run(case, table, 1)
+        failed |= compare(one, run(case, longer, 2, one.tape, added))[0]
+    assert "statistics" in failed
+
+
+# ---- the checks themselves
+
+
+def moves(step, before, after):
+    return moved(Call(step, before), Call(step, after))
+
+
+def test_how_far_a_sum_moved():
+    step = Gaussian("s", 25, 9.0, 2)
+    assert moves(step, np.array([7, 1]), np.array([10, 5])) == 1
+    assert moves(step, np.array([7, 1]), np.array([10, 4])) < 1
+    assert moves(step, np.array([7, 1]), np.array([11, 5])) > 1
+    assert moves(step, np.array([7, 1]), np.array([7])) > 1
+
+
+def test_one_step_more_than_declared_is_seen_however_large():
+    """float64 cannot tell the squares apart."""
+    step = Gaussian("s", 2**124, 9.0, 1)
+    assert moves(step, np.array([0]), np.array([2**62])) == 1
+    assert moves(step, np.array([0]), np.array([2**62 + 1])) > 1
+
+
+def test_how_far_a_count_and_scores_moved():
+    assert moves(Laplace("n", 1, 2.0), 7, 8) == 1
+    assert moves(Laplace("n", 1, 2.0), 7, 5) == 2
+    step = Pick("p", 5, 2.0)
+    assert moves(step, np.array([1, 2, 3]), np.array([4, 2, 1])) == 1  # +3 and −2
+    assert moves(step, np.array([1, 2, 3]), np.array([5, 2, 1])) > 1
+    assert moves(step, np.array([1, 2, 3]), np.array([101, 102, 103])) == 0  # all alike: no pick changes
+
+
+def test_how_far_a_matrix_moved():
+    step = GaussianMatrix("m", 4, 3.0, 2)
+    row = np.array([2, 0])
+    assert moves(step, np.zeros((2, 2), np.int64), np.outer(row, row)) == 1
+    assert moves(step, np.zeros((2, 2), np.int64), np.array([[4, 1], [1, 0]])) > 1
+
+
+def test_how_far_a_density_moved():
+    """Stretches that are cut differently, with the same density: nothing moved."""
+    step = Pick("p", 100, 10.0)
+    whole = np.array([0, 0]), [(0, 10), (10, 30)]
+    cut = np.array([0, round(10 * np.log(10 / 20)), round(10 * np.log(10 / 20))]), [(0, 10), (10, 20), (20, 30)]
+    assert moves(step, whole, cut) < 0.02
+    raised = np.array([0, 51]), [(0, 10), (10, 30)]
+    assert moves(step, whole, raised) == pytest.approx(0.51)
+    assert moves(step, whole, (np.array([-50, 51]), whole[1])) > 1
+
+
+def test_how_far_depth_moved():
+    step = ProposeTestRelease("t", 1.0, 1.0, 2, 1e-9, 0.1)
+    rate = 2**36
+    boxes = [[(0, 100)], [(10, 90)], [(20, 80)]]
+    scores = np.array([0, 0, rate])
+    same = (3, scores, 1.0, boxes)
+    assert moves(step, same, (4, scores, 1.0, boxes)) == 1
+    assert moves(step, same, (5, scores, 1.0, boxes)) > 1
+    shifted = [[(5, 95)], [(10, 85)], [(25, 80)]]
+    assert moves(step, same, (3, scores, 1.0, shifted)) <= 1
+    far = [[(0, 60)], [(10, 55)], [(20, 50)]]  # two deeper at once
+    assert moves(step, same, (3, scores, 1.0, far)) > 1
+    assert moves(step, same, (3, np.array([0, 0, 3 * rate]), 1.0, boxes)) > 1
+
+
+@pytest.mark.parametrize(
+    ("call", "right"),
+    [
+        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 2.0, 7)]), True),
+        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 0.5, 7)]), False),
+        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 2.0, 8)]), False),
+        (Call(Laplace("n", 1, 2.0), 7, []), False),
+        (Call(Gaussian("g", 1, 2.0, 2), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), True),
+        (Call(Gaussian("g", 1, 2.0, 3), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), False),
+        (Call(Pick("p", 1, 2.0), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), False),
+    ],
+)
+def test_what_a_step_asks_of_the_noise(call, right):
+    assert (wrong_noise(call) is None) == right
+
+
+def test_a_receipt_that_lists_less_or_covers_less():
+    budget = Budget(1.0, 1e-6)
+    mu_squared = float(adaptive_budget(budget))
+    fine = (Gaussian.costing("a", mu_squared * 0.6, 2**28), Gaussian.costing("b", mu_squared * 0.399, 2**28))
+    receipt = Receipt(fine, budget, True, rows=1)
+    assert wrong_receipt(receipt, fine) is None
+    assert wrong_receipt(receipt, fine[:1]) is not None
+    more = (*fine, Gaussian.costing("c", mu_squared * 0.01, 2**28))
+    assert "more than was asked" in wrong_receipt(Receipt(more, budget, True, rows=1), more)
+    pure = (Pick("p", 1, 2.0), Laplace("l", 1, 2.0))
+    assert wrong_receipt(Receipt(pure, Budget(1.0), True), pure) is None
+
+
+def test_the_second_opinion_on_the_curve():
+    """Against the classical value: at ε = 1, μ = 1 has δ = Φ(−1/2) − e·Φ(−3/2)."""
+    assert gaussian_delta(1.0, 1.0) == pytest.approx(0.30853753872598694 - np.e * 0.06680720126885809, rel=1e-12)
+
+
+def test_draws_are_coupled_record_by_record():
+    drawn, fresh = np.array([5, 6, 7]), np.array([90, 91, 92, 93])
+    np.testing.assert_array_equal(Added((1,), (4,)).couple(drawn, 4, fresh), [5, 91, 6, 7])
+    np.testing.assert_array_equal(Added((1,), (4,), removed=True).couple(drawn, 2, fresh[:2]), [5, 7])
+    np.testing.assert_array_equal(Added((), (0,)).couple(drawn, 4, fresh), [90, 5, 6, 7])
+    assert Added((1,), (1,)).couple(drawn, 9, np.arange(9)) is None
+
+
+def test_a_fit_replayed_on_its_own_table_is_the_same():
+    table = make_table(np.random.default_rng(1), 200, 3)
+    one = run(CASES["PrivateLinearRegression"], table, 1)
+    two = run(CASES["PrivateLinearRegression"], table, 99, one.tape)
+    failed, worst, _ = compare(one, two)
+    assert not failed
+    assert max(worst.values()) < 1e-9
+    assert one.released != run(CASES["PrivateLinearRegression"], table, 99).released
+
+
+def test_every_bit_of_a_release_is_compared():
+    assert frozen(0.0) != frozen(-0.0)
+    assert frozen(np.nextafter(1, 2)) != frozen(1.0)
+    assert frozen(np.array([1.0])) != frozen(np.array([1]))
+    assert frozen({"a": [1.0]}) != frozen({"a": [2.0]})
+    assert frozen(DPKendall(2)) != frozen(DPKendall(3))
+
+
+def test_neighbours_are_what_they_say():
+    rng = np.random.default_rng(3)
+    table = make_table(rng, 50, 3, gaps=False)
+    for kind in KINDS:
+        longer, added = neighbour(rng, table, kind)
+        rows = list(added.rows)
+        np.testing.assert_array_equal(np.delete(longer.numbers, rows, axis=0), table.numbers)
+        new = longer.numbers[rows[0]]
+        assert (len(added.places) == 1) == bool(np.isfinite(new).all())
+        if kind == "copy":
+            assert (table.numbers == new).all(axis=1).any()
+        if kind == "new maximum":
+            assert (np.abs(new) > np.abs(table.numbers).max(axis=0)).all()
+        if kind == "huge":
+            assert (np.abs(new) == 1e308).all()
+        if kind == "not a number":
+            assert not np.isfinite(new).all()
+        if kind == "ties":
+            assert (table.numbers == new).any(axis=0).all()
+
+
+# ---- on any other table, not only on a neighbour
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name.startswith("Private") and "people" not in name])
+def test_outputs_alone_decide(case):
+    """Given the outputs, steps and releases are the same on *any* table: no parameter and no branch sees a record."""
+    rng = np.random.default_rng(5)
+    table = CASES[case].table(rng)
+    width, levels = table.numbers.shape[1], table.levels is not None
+    one = run(CASES[case], table, 1)
+    wild = rng.choice([v for v in HOSTILE if np.isfinite(v)], size=(2 * len(table) + 1, width))
+    for numbers in (np.zeros((0, width)), np.ones((len(table) // 2, width)), wild, -wild[: len(table) + 1]):
+        cells = Cells(numbers, ("south",) * len(numbers) if levels else None)
+        two = run(CASES[case], cells, 2, one.tape)
+        failed, _, texts = compare(one, two, rows=10**9)
+        assert not failed, texts
+
+
+def test_a_record_that_is_left_out_moves_nothing():
+    rng = np.random.default_rng(6)
+    for name in ("PrivateLinearRegression", "DPKendall", "BoostedAdaSSP", "SubLasso"):
+        table = CASES[name].table(rng)
+        one = run(CASES[name], table, 1)
+        for bad in (np.nan, np.inf, -np.inf):
+            cells = table.insert(len(table) // 2, Cells(np.full((1, table.numbers.shape[1]), bad)))
+            failed, worst, texts = compare(one, run(CASES[name], cells, 2, one.tape))
+            assert not failed, texts
+            assert max(worst.values()) < 1e-9
+
+
+def test_tapes_of_private_noise_are_not_needed():
+    """A tape stands in for the noise of random_state=None too: nothing depends on the seed that was given."""
+    table = make_table(np.random.default_rng(7), 100, 2, gaps=False)
+    models = []
+    for state in (None, 3):
+        model = PrivateLinearRegression(3, 1e-3, random_state=state)
+        with Tape(4).running():
+            model.fit(table.numbers[:, :-1], table.numbers[:, -1])
+        models.append(model.coef_)
+    np.testing.assert_array_equal(*models)
+
+
+def test_fractions_are_not_rounded_in_a_cost():
+    """A cost just above what is declared is above 1, though the quotient rounds to 1."""
+    step = Gaussian("s", 10**30, 9.0, 1)
+    part = moves(step, np.array([0], object), np.array([10**15 + 1], object))
+    assert part > 1
+    assert Fraction(10**15 + 1, 10**15) > 1
