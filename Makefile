@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser bench accuracy paper theory readme docs clean
+.PHONY: demo test lint browser bench accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -45,6 +45,11 @@ accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
+
+# Whether the guarantee holds, on the whole program: record and replay, bugs put in on purpose, floating point, black-box
+# audits, fuzzing. Writes results/audit/*.json and docs/verification.md. Less than an hour on two cores.
+audit: .venv/.stamp-test
+	$(BIN)/python -m audit
 
 # The README's tables and picture, from the files that the other targets wrote.
 readme: .venv/.stamp-test

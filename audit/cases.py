@@ -90,6 +90,18 @@ def frozen(value: Any) -> Any:
     return frozen(vars(value)) if hasattr(value, "__dict__") and not callable(value) else repr(value)
 
 
+def numbers_in(value: Any) -> list[float]:
+    """The finite numbers in what `frozen` gave."""
+    if isinstance(value, tuple) and value and value[0] == "float64":
+        array = np.frombuffer(value[2])
+        return array[np.isfinite(array)].tolist()
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return [number for part in parts for number in numbers_in(part)]
+    return [float.fromhex(value)] if isinstance(value, str) and _HEX.fullmatch(value) else []
+
+
+_HEX = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-]\d+")
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.+Z-]+)?|/tmp/\S*?/")
 
 

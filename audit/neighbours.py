@@ -1,5 +1,6 @@
 """Tables to fit on, and neighbours of them: one record, or one person, more or less."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,7 +80,7 @@ def _column(rng: np.random.Generator, n: int) -> Float64:
     return kinds[rng.choice(len(kinds), p=[0.35, 0.1, 0.15, 0.1, 0.1, 0.05, 0.1, 0.05])]
 
 
-def _record(rng: np.random.Generator, table: Cells, kind: str) -> Float64:
+def _record(rng: np.random.Generator, table: Cells, kind: str, released: Sequence[float]) -> Float64:
     old, width = table.numbers, table.numbers.shape[1]
     finite = np.where(np.isfinite(old), old, 0.0)
     like = finite[rng.integers(len(old))] if len(old) else np.zeros(width)
@@ -100,20 +101,23 @@ def _record(rng: np.random.Generator, table: Cells, kind: str) -> Float64:
         return np.array([finite[rng.integers(len(old)), j] if len(old) else 0.0 for j in range(width)])
     if kind == "mixed":
         return rng.choice(HOSTILE, width)
+    if kind == "released":  # on or beside a number that the first fit put out: a centre, a limit, a coefficient
+        cells = rng.choice(np.array(released or [0.0]), width)
+        return np.where(rng.random(width) < 0.5, cells, np.nextafter(cells, rng.choice([-np.inf, np.inf], width)))
     assert kind == "copy"
     return like
 
 
-KINDS = ("random", "copy", "ties", "new maximum", "huge", "tiny", "one huge cell", "not a number", "mixed")
+KINDS = ("random", "copy", "ties", "new maximum", "huge", "tiny", "one huge cell", "not a number", "mixed", "released")
 
 
-def neighbour(rng: np.random.Generator, table: Cells, kind: str) -> tuple[Cells, Added]:
+def neighbour(rng: np.random.Generator, table: Cells, kind: str, released: Sequence[float] = ()) -> tuple[Cells, Added]:
     """The table with one record (or one person with up to five) more, anywhere, and where it was put."""
     rows = 1 if table.people is None else int(rng.integers(1, 6))
     levels: list[str] = [*LEVELS, "unheard of", ""] if kind in ("mixed", "not a number") else list(LEVELS)
     level = str(rng.choice(levels)) or None
     more = Cells(
-        np.array([_record(rng, table, kind) for _ in range(rows)]),
+        np.array([_record(rng, table, kind, released) for _ in range(rows)]),
         None if table.levels is None else (level,) * rows,
         None if table.people is None else ("somebody new",) * rows,
     )

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from audit import results
-from audit.cases import CASES, Case
+from audit.cases import CASES, Case, numbers_in
 from audit.moves import moved
 from audit.neighbours import KINDS, Cells, neighbour, the_other_way
 from audit.receipts import wrong_receipt
@@ -122,7 +122,8 @@ def check_pair(name: str, number: int) -> Pair:
     rng = np.random.default_rng([list(CASES).index(name), number])
     kind = KINDS[number % len(KINDS)]
     table = case.table(rng)
-    longer, added = neighbour(rng, table, kind)
+    released = numbers_in(run(case, table, seed=number).released) if kind == "released" else []
+    longer, added = neighbour(rng, table, kind, released)
     if number // len(KINDS) % 2:
         table, longer, added = longer, table, the_other_way(added)
     one = run(case, table, seed=number)

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from audit.cases import CASES, fit_estimator, frozen
+from audit.cases import CASES, fit_estimator, frozen, numbers_in
 from audit.moves import moved
 from audit.neighbours import HOSTILE, KINDS, Cells, make_table, neighbour
 from audit.receipts import gaussian_delta, wrong_receipt
@@ -37,8 +37,9 @@ def test_neighbours_differ_as_declared(case, numbers):
 def test_statistics_move_nearly_as_far_as_declared():
     """So that a sensitivity that is too small would show."""
     worst = {}
-    for case in ("PrivateLinearRegression", "PrivateLinearRegression, screening", "BoostedAdaSSP"):
-        for number in range(9):
+    pairs = {"PrivateLinearRegression": 9, "PrivateLinearRegression, screening": 9, "BoostedAdaSSP": 27}
+    for case, count in pairs.items():
+        for number in range(count):
             for step, part in check_pair(case, number).worst.items():
                 worst[step] = max(worst.get(step, 0.0), part)
     assert worst["count the records"] == worst["spread of the label"] == worst["spread of column"] == 1
@@ -193,13 +194,15 @@ def test_every_bit_of_a_release_is_compared():
     assert frozen(np.array([1.0])) != frozen(np.array([1]))
     assert frozen({"a": [1.0]}) != frozen({"a": [2.0]})
     assert frozen(DPKendall(2)) != frozen(DPKendall(3))
+    given = {"a": [1.5, np.array([2.0, np.nan])], "b": {"c": -0.25, "d": "text"}}
+    assert numbers_in(frozen(given)) == [1.5, 2.0, -0.25]
 
 
 def test_neighbours_are_what_they_say():
     rng = np.random.default_rng(3)
     table = make_table(rng, 50, 3, gaps=False)
     for kind in KINDS:
-        longer, added = neighbour(rng, table, kind)
+        longer, added = neighbour(rng, table, kind, [7.25, -3.0])
         rows = list(added.rows)
         np.testing.assert_array_equal(np.delete(longer.numbers, rows, axis=0), table.numbers)
         new = longer.numbers[rows[0]]
@@ -212,6 +215,9 @@ def test_neighbours_are_what_they_say():
             assert (np.abs(new) == 1e308).all()
         if kind == "not a number":
             assert not np.isfinite(new).all()
+        if kind == "released":
+            assert np.isin(new, [7.25, -3.0]).any()
+            assert np.isclose(np.abs(new[:, None] - [7.25, -3.0]).min(axis=1), 0, atol=1e-12).all()
         if kind == "ties":
             assert (table.numbers == new).any(axis=0).all()
 

@@ -1,0 +1,137 @@
+"""Statistics that go around the noise: into parameters, branches or groups."""
+
+from typing import Any
+
+import numpy as np
+
+import privreg.base
+import privreg.selection.sub_lasso
+from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
+from privreg import frames, tables
+from privreg.mechanisms import count, median, quantile
+from privreg.privacy.account import Account
+from privreg.regression import fitting
+
+
+def _true_count(account: Account, step: Any, n: int) -> float:
+    count.noisy_count(account, step, n)
+    return float(n)
+
+
+def _true_lower_count(account: Account, step: Any, n: int, failure: float = 1e-4) -> int:  # noqa: ARG001
+    account.laplace(step, n)
+    return n
+
+
+def _true_median(account: Account, step: Any, values: Any) -> float:
+    median.noisy_median(account, step, values)
+    return float(np.median(values)) if values.size else 0.0
+
+
+def _true_quantile(account: Account, step: Any, q: int, values: Any, candidates: Any) -> float:
+    quantile.noisy_quantile(account, step, q, values, candidates)
+    return float(np.quantile(values, 0.9)) + 1e-3 if values.size else 1.0
+
+
+def _even_groups(self: Account, records: int, groups: int) -> Any:
+    """A shuffle, then n // m records each: the size of a group depends on n."""
+    size = max(records // groups, 1)
+    order = np.argsort(np.argsort(self._noise.groups(records, 2**62), kind="stable"))
+    return np.minimum(order // size, groups - 1)
+
+
+def _groups_by_count(self: Account, records: int, groups: int) -> Any:
+    return self._noise.groups(records, max(records // 5, 1)) % groups
+
+
+_read_table = tables.read_table
+
+
+def _filled_with_the_mean(data: Any, categories: Any = None) -> Any:
+    if isinstance(data, np.ndarray) and data.size:
+        with np.errstate(all="ignore"):
+            usable = np.where(np.isfinite(data), data, np.nan)
+            means = np.nan_to_num(np.nansum(usable, axis=0) / np.maximum(np.isfinite(usable).sum(axis=0), 1))
+        data = np.where(np.isnan(data), means, data)
+    return _read_table(data, categories)
+
+
+def _standardised(data: Any, categories: Any = None) -> Any:
+    if isinstance(data, np.ndarray) and data.size:
+        with np.errstate(all="ignore"):
+            usable = np.clip(np.where(np.isfinite(data), data, 0), -1e100, 1e100)
+            data = np.where(np.isfinite(data), (usable - usable.mean(axis=0)) / (usable.std(axis=0) + 1e-9), data)
+    return _read_table(data, categories)
+
+
+_columns_of = frames.columns_of
+
+
+def _observed_levels(frame: Any, categories: Any) -> Any:
+    seen = {name: sorted({v for v in frame[name].to_list() if isinstance(v, str)}) for name in categories}
+    return _columns_of(frame, seen)
+
+
+def _stop_early(self: Any, phase: int, theta: Any, frame: Any) -> Any:
+    """Boosting that stops when residuals are small enough: they are not released."""
+    if phase == 1 and self._target.size % 2:
+        self._clip = lambda *_: 1.0
+    return _moments(self, phase, theta, frame)
+
+
+_moments = fitting.Fitting._moments
+
+
+BUGS = {
+    "true n": Bug(
+        "the true count sets the schedule", changing((fitting, "noisy_count", _true_count)), FLAGSHIP, "calls"
+    ),
+    "groups from n": Bug(
+        "the number of groups from the true count",
+        changing((privreg.selection.sub_lasso, "lower_count", _true_lower_count)),
+        "SubLasso",
+        "calls",
+    ),
+    "group size from n": Bug(
+        "a shuffled table cut into n // m records each",
+        changing((Account, "groups", _even_groups)),
+        TUKEY,
+        "statistics",
+    ),
+    "folds from n": Bug(
+        "records dealt to groups by a number that depends on n",
+        changing((Account, "groups", _groups_by_count)),
+        "SubLasso",
+        "calls",
+    ),
+    "true median": Bug(
+        "columns centred at their true median", changing((fitting, "noisy_median", _true_median)), FLAGSHIP, "release"
+    ),
+    "true quantile": Bug(
+        "residuals clipped at their true quantile",
+        changing((fitting, "noisy_quantile", _true_quantile)),
+        "PrivateLinearRegression, k",
+        "release",
+    ),
+    "a branch on the data": Bug(
+        "the clip fixed or chosen by a look at the records",
+        changing((fitting.Fitting, "_moments", _stop_early)),
+        "PrivateLinearRegression, k",
+        "calls",
+    ),
+    "filled with the mean": Bug(
+        "missing values filled with the column's mean",
+        changing((privreg.base, "read_table", _filled_with_the_mean)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "standardised": Bug(
+        "columns standardised before the fit", changing((privreg.base, "read_table", _standardised)), BAS, "statistics"
+    ),
+    "levels from the data": Bug(
+        "levels of a category read off the data",
+        changing((tables, "columns_of", _observed_levels)),
+        "DPKendall, categories",
+        "statistics",
+    ),
+}

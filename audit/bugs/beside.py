@@ -1,0 +1,111 @@
+"""What leaves a fit beside the model: errors, warnings, scores, counts."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import privreg.command.fit
+from audit.bugs.bug import BAS, FLAGSHIP, Bug, changing
+from privreg.command import request
+from privreg.errors import SchemaError
+from privreg.mechanisms import mean
+from privreg.regression.fitting import Fitting
+from privreg.regression.private_linear import PrivateLinearRegression
+from privreg.tables import Records
+
+
+def _refuse_missing(self: Any, table: Any, target: Any) -> None:
+    if not (np.isfinite(target).all() and table.complete().all()):
+        raise SchemaError("the table has missing values; fill them first")
+    _records(self, table, target)
+
+
+_records = Records.__init__
+
+
+def _warn_of_overflow(values: Any, centre: float, clip: float) -> Any:
+    if (np.abs(values) > 1e300).any():
+        warnings.warn("a value is too large and was clipped", RuntimeWarning, stacklevel=2)
+    return _clipped_sum(values, centre, clip)
+
+
+_clipped_sum = mean.clipped_sum
+_learn = PrivateLinearRegression._learn
+
+
+def _keep_training_score(self: Any, account: Any, records: Any) -> None:
+    _learn(self, account, records)
+    error = records.target - self.intercept_
+    self.training_error_ = float(np.median(np.abs(error))) if error.size else 0.0
+
+
+def _training_score_in_the_report(self: Any) -> list[str]:
+    return [*_facts(self), f"R² on the training data: {self._score:.4f}"]
+
+
+_facts = PrivateLinearRegression._facts
+
+
+def _learn_and_score(self: Any, account: Any, records: Any) -> None:
+    _learn(self, account, records)
+    with np.errstate(all="ignore"):
+        self._score = float(np.nan_to_num(1 - np.mean((records.target - self.intercept_) ** 2)))
+
+
+_warnings = Fitting.warnings
+
+
+def _count_in_a_warning(self: Any) -> list[str]:
+    return [*_warnings(self), f"{self._records.n_records} complete records were used."]
+
+
+_carry_out = request.carry_out
+
+
+def _tell_rows(estimator: Any, source: Any, spending: Any, what: str) -> Any:
+    print(f"read {len(source.data.read_text().splitlines()) - 1} rows")
+    return _carry_out(estimator, source, spending, what)
+
+
+_save_model = privreg.model_file.save_model
+
+
+BUGS = {
+    "error on missing values": Bug(
+        "an error for a table with a missing value",
+        changing((Records, "__init__", _refuse_missing)),
+        BAS,
+        "messages",
+    ),
+    "warning of a value": Bug(
+        "a warning when a value is very large",
+        changing((mean, "clipped_sum", _warn_of_overflow)),
+        FLAGSHIP,
+        "messages",
+    ),
+    "training error kept": Bug(
+        "the training error as an attribute",
+        changing((PrivateLinearRegression, "_learn", _keep_training_score)),
+        FLAGSHIP,
+        "release",
+    ),
+    "training R² in the report": Bug(
+        "R² on the training data in the report",
+        changing(
+            (PrivateLinearRegression, "_learn", _learn_and_score),
+            (PrivateLinearRegression, "_facts", _training_score_in_the_report),
+        ),
+        "privreg fit",
+        "release",
+    ),
+    "n in a warning": Bug(
+        "the true count in a warning of the model",
+        changing((Fitting, "warnings", _count_in_a_warning)),
+        FLAGSHIP,
+        "release",
+    ),
+    "rows on the terminal": Bug(
+        "the number of rows printed", changing((privreg.command.fit, "carry_out", _tell_rows)), "privreg fit", "release"
+    ),
+}

@@ -1,0 +1,125 @@
+"""Statistics that one record moves further than their step declares."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+import privreg.mechanisms.moments
+import privreg.persons
+import privreg.regression.private_linear
+from audit.bugs.bug import FLAGSHIP, Bug, changing
+from privreg.kernels import ranks
+from privreg.mechanisms import mean, screening
+from privreg.privacy.steps import Gaussian, GaussianMatrix
+from privreg.regression import fitting
+from privreg.selection import dp_kendall
+from privreg.selection.sub_lasso import SubLasso
+
+
+def _half_the_sum(name: str, mu_squared: float) -> Gaussian:
+    step = Gaussian.costing(name, mu_squared, mean.GRID)
+    return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
+
+
+def _clip_after_summing(values: Any, centre: float, clip: float) -> Any:
+    with np.errstate(all="ignore"):
+        total = np.clip(np.nan_to_num((values - centre).sum()), -clip * values.size, clip * values.size)
+    return np.array([np.int64(np.rint(total / clip * mean.GRID))])
+
+
+def _vote_with_weight(self: Any, records: Any, group: Any, models: int) -> Any:
+    votes = _votes(self, records, group, models)
+    return votes * (1 + np.bincount(group, minlength=1).max(initial=0))
+
+
+_votes = SubLasso._votes
+
+
+def _tau_b(first: Any, columns: Any, n_jobs: Any = None) -> Any:  # noqa: ARG001
+    n = first.rank.size
+    taus = [kendalltau(first.rank, c.rank).statistic if n > 1 else 0.0 for c in columns]
+    return np.rint(np.nan_to_num(taus) * (n * (n - 1) / 2)).astype(np.int64)
+
+
+def _by_row_order(values: Any, scratch: Any = None, out: Any = None) -> Any:  # noqa: ARG001
+    rank = (rankdata(values, method="ordinal") - 1).astype(np.int32)
+    return ranks.Ranks(rank, np.empty(0, np.int32), values.size)
+
+
+def _matrix_cost_of_the_diagonal(self: GaussianMatrix) -> Fraction:
+    return Fraction(self.norm_squared) ** 2 / Fraction(self.scale) ** 2
+
+
+def _single_precision(rows: Any, residuals: Any, n_jobs: Any) -> Any:  # noqa: ARG001
+    """Sums that are rounded on the way: by how much depends on their order, and on all other records."""
+    short = rows.astype(np.float32)
+    return (short @ short.T).astype(np.int64), (short @ residuals.astype(np.float32)).astype(np.int64)
+
+
+def _keep_everybody(records: Any, groups: Any, most: int, noise: Any) -> Any:
+    privreg.persons.keep_rows(records, groups, most, noise)
+    return records
+
+
+BUGS = {
+    "half the sensitivity": Bug(
+        "a clipped sum said to move by half a clip",
+        changing((fitting, "plan_clipped_sum", _half_the_sum)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "half the range": Bug(
+        "Kendall scores said to move within 5/4",
+        changing((dp_kendall, "FIRST_RANGE", screening.FIRST_RANGE // 2)),
+        "DPKendall",
+        "statistics",
+    ),
+    "diagonal only": Bug(
+        "products charged for the diagonal, with half the noise beside it",
+        changing(
+            (GaussianMatrix, "mu_squared", property(_matrix_cost_of_the_diagonal)),
+            (GaussianMatrix, "off_scale", property(lambda self: self.scale / 4)),
+        ),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "clip after summing": Bug(
+        "values summed, then clipped",
+        changing((mean, "clipped_sum", _clip_after_summing)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "votes with weights": Bug(
+        "votes multiplied by the size of the largest group",
+        changing((SubLasso, "_votes", _vote_with_weight)),
+        "SubLasso",
+        "statistics",
+    ),
+    "tau-b": Bug(
+        "Kendall's τ-b, whose value under ties has no bounded sensitivity",
+        changing((dp_kendall, "concordance", _tau_b)),
+        "DPKendall",
+        "statistics",
+    ),
+    "ties by row order": Bug(
+        "ties broken by where a record stands",
+        changing((ranks, "rank_column", _by_row_order), (dp_kendall, "rank_column", _by_row_order)),
+        "DPKendall",
+        "order",
+    ),
+    "float sums": Bug(
+        "sums in single precision",
+        changing((privreg.mechanisms.moments, "joint_sums", _single_precision)),
+        FLAGSHIP,
+        "order",
+    ),
+    "everybody's rows": Bug(
+        "all rows of a person kept",
+        changing((privreg.regression.private_linear, "keep_rows", _keep_everybody)),
+        "PrivateLinearRegression, people",
+        "statistics",
+    ),
+}

@@ -1,0 +1,115 @@
+"""Whether the noise has its declared law, and whether private fits get theirs from OpenDP."""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from scipy.stats import chi2
+
+import privreg.privacy.noise
+from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
+from privreg.errors import NotReleasedWarning
+from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Step
+
+LEVEL = 1e-9  # of one test: a run holds a few dozen of them
+SCALE = 3.7
+SCORES = np.array([3, -2, 0, 7, 7], np.int64)
+
+
+def wrong_laws(draws: int, noises: dict[str, Noise] | None = None) -> list[str]:
+    """Draws of each kind whose frequencies are not those of the declared law, by Pearson's chi-square."""
+    noises = noises or {"OpenDP": OpenDPNoise(), "seeded": SeededNoise(np.random.default_rng(5))}
+    return [f"{name}: {text}" for name, noise in noises.items() for text in _wrong(noise, draws)]
+
+
+def _wrong(noise: Noise, draws: int) -> Iterator[str]:
+    weights = np.exp((SCORES - 7) / SCALE)
+    picks = [noise.pick(SCORES, SCALE) for _ in range(draws)]
+    if not _follows(np.bincount(picks, minlength=5), weights):
+        yield "picks do not follow the exponential mechanism"
+    z = np.arange(-400, 401)
+    laplace = [noise.laplace(5, SCALE) - 5 for _ in range(draws)]
+    if any(int(x) != x for x in laplace) or not _follows(_histogram(laplace), np.exp(-np.abs(z) / SCALE)):
+        yield "Laplace noise does not follow its law"
+    law = np.exp(-(z**2) / (2 * SCALE**2))
+    gaussian = noise.gaussian(np.full(draws, 5, np.int64), SCALE) - 5
+    if gaussian.dtype != np.int64 or not _follows(_histogram(gaussian), law):
+        yield "Gaussian noise does not follow its law"
+    # The same again in single calls: sums of two successive draws have the law of independent ones.
+    single = np.array([noise.gaussian(np.zeros(1, np.int64), SCALE)[0] for _ in range(draws)])
+    sums = single[0 : draws - 1 : 2] + single[1:draws:2]
+    if not _follows(_histogram(sums), np.convolve(law, law, mode="same")):
+        yield "successive Gaussian draws are not independent"
+    uniform = [noise.uniform(2**70, 2**70 + 6) - 2**70 for _ in range(draws)]
+    if not _follows(np.bincount(uniform, minlength=6), np.ones(6)):
+        yield "uniform draws are not uniform"
+
+
+def _histogram(values: Any) -> Any:
+    return np.bincount(np.clip(np.rint(values).astype(int), -400, 400) + 400, minlength=801)
+
+
+def _follows(counts: Any, weights: Any) -> bool:
+    """Pearson's test; outcomes that are expected fewer than twenty times are put together."""
+    expected = weights / weights.sum() * counts.sum()
+    rare = expected < 20
+    counts, expected = np.append(counts[~rare], counts[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] < 1e-6 and counts[-1]:
+        return False
+    kept = expected > 1e-6
+    statistic = ((counts - expected)[kept] ** 2 / expected[kept]).sum()
+    return bool(chi2.sf(statistic, max(kept.sum() - 1, 1)) > LEVEL)
+
+
+def wrong_sources() -> list[str]:
+    """Steps of fits without random_state whose noise did not come from OpenDP at the declared scale."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    wrong = []
+    for estimator in (PrivateLinearRegression(3.0, 1e-3), DPKendall(2, 1.0), TukeyRegression(20.0, 1e-2, group_size=4)):
+        with _watched() as drawn, warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotReleasedWarning)
+            estimator.fit(X, X[:, 0] + rng.normal(size=120))
+        name = type(estimator).__name__
+        missing = Counter(scale for step in estimator.receipt_.steps for scale in _scales(step)) - drawn
+        if missing:
+            wrong.append(f"{name}: {missing.total()} draws are not OpenDP's")
+        if not estimator.receipt_.private:
+            wrong.append(f"{name}: the receipt calls it not private")
+    return wrong
+
+
+def _scales(step: Step) -> list[float]:
+    if isinstance(step, GaussianMatrix):
+        return [step.scale] * step.width + [step.off_scale] * (step.width * (step.width - 1) // 2)
+    return [step.scale] * step.coordinates if isinstance(step, Gaussian) else [step.scale]  # type: ignore[union-attr]
+
+
+@contextmanager
+def _watched() -> Iterator[Counter[float]]:
+    """Counts the numbers that OpenDP adds noise to, by scale."""
+    drawn: Counter[float] = Counter()
+    measurements = privreg.privacy.noise._opendp().m
+
+    def making(make: Any, *space: Any, scale: float) -> Any:
+        draw = make(*space, scale=scale)
+
+        def counted(value: Any) -> Any:
+            picks = make.__name__ == "make_noisy_max"
+            drawn[scale] += 1 if picks else np.size(value)
+            return draw(value)
+
+        return counted
+
+    makers = {name: partial(making, getattr(measurements, name)) for name in _MAKERS}
+    with patch.multiple(measurements, **makers):  # type: ignore[call-overload]
+        yield drawn
+
+
+_MAKERS = ("make_noisy_max", "make_laplace", "make_gaussian")

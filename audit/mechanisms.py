@@ -1,0 +1,98 @@
+"""Every mechanism: its proofs, its exact tests, its steps in a receipt, its black-box audits. And what is assumed."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    name: str
+    proofs: tuple[str, ...]
+    tests: tuple[str, ...]
+    steps: tuple[str, ...] = ()
+    audits: tuple[str, ...] = ()
+
+
+MECHANISMS = (
+    Mechanism(
+        "count of the records",
+        ("count",),
+        ("test_count.py",),
+        ("count the records",),
+        ("count (Laplace)", "count (Gaussian)"),
+    ),
+    Mechanism(
+        "feature selection by Kendall's τ (DPKendall)",
+        ("kendall", "peel"),
+        ("test_dp_kendall_privacy.py", "test_peel.py"),
+        ("choose feature",),
+        ("DPKendall, first round", "DPKendall, two rounds"),
+    ),
+    Mechanism(
+        "feature selection by votes (SubLasso)",
+        ("sublasso", "peel"),
+        ("test_sub_lasso_privacy.py", "test_peel.py"),
+        ("choose feature",),
+        ("SubLasso, votes", "SubLasso, whole"),
+    ),
+    Mechanism(
+        "Tukey mechanism",
+        ("tukey",),
+        ("test_depth.py", "test_tukey_privacy.py", "test_volumes.py"),
+        ("test stability, draw a model",),
+        ("Tukey in 1-D, pass or fail", "Tukey in 2-D, pass or fail", "Tukey in 1-D, output", "Tukey in 2-D, output"),
+    ),
+    Mechanism(
+        "Boosted AdaSSP",
+        ("adassp",),
+        ("test_adassp_privacy.py",),
+        ("products of features", "smallest eigenvalue", "boosting round"),
+        ("BAS, 5 rounds", "BAS, 100 rounds"),
+    ),
+    Mechanism(
+        "median",
+        ("median",),
+        ("test_median.py",),
+        ("median of the label", "median of column"),
+        ("median", "median of many"),
+    ),
+    Mechanism(
+        "spread",
+        ("spread",),
+        ("test_spread.py",),
+        ("spread of the label", "spread of column"),
+        ("spread (histogram)",),
+    ),
+    Mechanism("clipped mean", ("mean",), ("test_mean.py",), ("mean of the label",), ("clipped mean",)),
+    Mechanism("quantile", ("quantile",), ("test_quantile.py",), ("clip of residuals",), ("quantile",)),
+    Mechanism("screening", ("screening", "kendall"), ("test_screening.py",), ("choose feature",)),
+    Mechanism(
+        "moments", ("moments",), ("test_moments.py",), ("products", "gradient", "residual variance"), ("moments",)
+    ),
+    Mechanism(
+        "PrivateLinearRegression as a whole",
+        ("flagship", "adaptive"),
+        ("test_replay.py", "test_adaptive.py"),
+        (),
+        ("flagship, constant", "flagship, three phases"),
+    ),
+    Mechanism("people instead of records", ("persons",), ("test_persons.py",)),
+    Mechanism("total of planned steps", ("accounting", "gdp"), ("test_accountant.py", "test_account.py")),
+    Mechanism("ledger", ("ledger",), ("test_ledger.py", "test_ledger_processes.py")),
+)
+
+ASSUMED = (
+    "**OpenDP's samplers** have the laws they claim and the operating system's randomness is good. Frequencies "
+    "were compared with the laws at a few scales; more rests on OpenDP's own proofs.",
+    "**The proofs** were written and checked by hand, and by exhaustive computation on small tables. They are "
+    "not machine-checked.",
+    "**LAPACK** computes the smallest eigenvalue of an integer matrix with an error far below 2²² (Boosted "
+    "AdaSSP). The proof allows for that error; that it holds on every machine is assumed.",
+    "**Compilers and processors** do what they say. Statistics were compared between several instruction sets "
+    "on one machine.",
+    "**The schema is public**: names and types of columns, declared levels, and which column is the target.",
+    "**One budget, one data set**: who fits again without a ledger spends again, and nobody adds it up.",
+    "**Time and memory** are not protected: how long a fit takes depends on the number of records, which the "
+    "guarantee otherwise hides. Nor is a computer that others can look into while it runs.",
+    "**Black-box audits** look at the neighbours we know to be bad, and at one sequence of earlier outputs of a "
+    "long fit. They can show that a claim is wrong, never that it is right.",
+)
