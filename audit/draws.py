@@ -3,8 +3,10 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import get_all_start_methods, get_context
 from typing import Any
 from unittest.mock import patch
 
@@ -82,7 +84,23 @@ def wrong_sources() -> list[str]:
             wrong.append(f"{name}: {missing.total()} draws are not OpenDP's")
         if not estimator.receipt_.private:
             wrong.append(f"{name}: the receipt calls it not private")
+    if "fork" in get_all_start_methods() and drawn_alike_after_fork():
+        wrong.append("processes that split off draw the same noise")
     return wrong
+
+
+def drawn_alike_after_fork() -> bool:
+    """Whether two processes that split off from this one draw the same noise."""
+    OpenDPNoise().gaussian(np.zeros(8, np.int64), 2.0**40)  # so that a buffer, if there is one, is filled
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
+        with ProcessPoolExecutor(1, get_context("fork")) as one, ProcessPoolExecutor(1, get_context("fork")) as two:
+            drawn = [pool.submit(_draw_some).result() for pool in (one, two)]
+    return drawn[0] == drawn[1]
+
+
+def _draw_some() -> list[int]:
+    return OpenDPNoise().gaussian(np.zeros(8, np.int64), 2.0**40).tolist()
 
 
 def _scales(step: Step) -> list[float]:
@@ -107,9 +125,16 @@ def _watched() -> Iterator[Counter[float]]:
 
         return counted
 
-    makers = {name: partial(making, getattr(measurements, name)) for name in _MAKERS}
-    with patch.multiple(measurements, **makers):  # type: ignore[call-overload]
+    makers: dict[str, Any] = {name: partial(making, getattr(measurements, name)) for name in _MAKERS}
+    with patch.multiple(measurements, **makers):
+        _forget_samplers()
         yield drawn
+    _forget_samplers()
 
 
 _MAKERS = ("make_noisy_max", "make_laplace", "make_gaussian")
+
+
+def _forget_samplers() -> None:
+    for kept in (privreg.privacy.noise._noisy_max, privreg.privacy.noise._laplace, privreg.privacy.noise._gaussian):
+        kept.cache_clear()

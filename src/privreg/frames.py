@@ -62,7 +62,8 @@ def numbers(series: nw.Series[Any], what: str) -> Float64:
 
         # An integer that float64 cannot hold exactly is rounded, not refused.
         return np.asarray(pc.cast(series.to_arrow(), "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
-    return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN would warn
+        return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
 def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
@@ -100,7 +101,8 @@ def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
         except Exception:  # no value is an error
             return -1
 
-    return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
+    with np.errstate(all="ignore"):  # a signalling NaN would warn
+        return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
 
 
 def _declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:

@@ -341,7 +341,7 @@ class Ledger:
                     self._check_version(file)
                 yield file
                 file.execute("COMMIT")  # left out if the block raised: then closing undoes it
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of damage SQLite may tell in bytes that are no text
             raise LedgerError(f"the ledger {path} cannot be used: {error}") from error
 
     def _check_version(self, file: sqlite3.Connection) -> None:

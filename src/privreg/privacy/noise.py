@@ -13,7 +13,7 @@ test or an experiment with a seed says something about the private path. The int
 import os
 import secrets
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -70,22 +70,13 @@ class OpenDPNoise:
     private = True
 
     def pick(self, scores: Int64, scale: float) -> int:
-        dp = _opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-        # The zero-concentrated measure is what selects Gumbel noise; the other one is permute-and-flip.
-        draw = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
-        return int(draw(_int64(scores)))
+        return int(_noisy_max(scale)(_int64(scores)))
 
     def laplace(self, value: int, scale: float) -> int:
-        dp = _opendp()
-        draw = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
-        return int(draw(int(value)))
+        return int(_laplace(scale)(int(value)))
 
     def gaussian(self, values: Int64, scale: float) -> Int64:
-        dp = _opendp()
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-        draw = dp.m.make_gaussian(*space, scale=scale)
-        return np.asarray(draw(_int64(values)), np.int64)
+        return np.asarray(_gaussian(scale)(_int64(values)), np.int64)
 
     def uniform(self, low: int, high: int) -> int:
         return low + secrets.randbelow(high - low)  # OpenDP has no such draw; this is exact, from the same source
@@ -142,6 +133,30 @@ def _int64(values: Int64) -> Int64:
     if values.dtype != np.int64:
         raise TypeError(f"noise is added to int64 values on a declared grid, got {values.dtype}")
     return np.ascontiguousarray(values)
+
+
+# Samplers are kept, because making one takes longer than a draw. They have no state.
+
+
+@lru_cache(maxsize=256)
+def _noisy_max(scale: float) -> Any:
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+    # The zero-concentrated measure is what selects Gumbel noise; the other one is permute-and-flip.
+    return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+
+
+@lru_cache(maxsize=256)
+def _laplace(scale: float) -> Any:
+    dp = _opendp()
+    return dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+
+
+@lru_cache(maxsize=256)
+def _gaussian(scale: float) -> Any:
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    return dp.m.make_gaussian(*space, scale=scale)
 
 
 @cache
