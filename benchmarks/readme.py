@@ -227,8 +227,8 @@ def audit_line() -> str:
     return (
         f"The last `make audit`: {replay['pairs']:,} fits recorded and replayed on a neighbouring table, "
         f"{len(replay['wrong']) or 'no'} differences that were not declared; {len(mutants['bugs'])} privacy bugs put "
-        f"in on purpose, {caught} caught; {len(blackbox['rows'])} lower bounds on ε from {blackbox['runs']:,} outputs on "
-        f"each side, {above or 'none'} above the claim."
+        f"in on purpose, {caught} caught; {len(blackbox['rows'])} lower bounds on ε from {blackbox['runs']:,} outputs "
+        f"on each side, {above or 'none'} above the claim."
     )
 
 
