@@ -289,15 +289,17 @@ def _open_text(path: Path) -> TextIO:
 
 
 def _header(text: TextIO, path: Path) -> str:
-    """The header line, or lines if a quoted name goes on. The text is then at the first record."""
+    """The first line that is not blank. The text is then at the first record.
+
+    A quoted name may not go on in the next line: that may be a record, and names are shown.
+    """
     header = ""
-    while not header.strip(_BLANKS) or _OPEN_QUOTE.search(_outside_quotes(header)):
-        line = text.readline(_HEADER_LIMIT)
-        if not line and not header.strip(_BLANKS):
+    while not header.strip(_BLANKS):
+        header = text.readline(_HEADER_LIMIT)
+        if not header:
             raise SchemaError(f"{path} is empty")
-        if not line or len(header) + len(line) >= _HEADER_LIMIT:
-            raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed")
-        header = header + line if header.strip(_BLANKS) else line
+    if len(header) >= _HEADER_LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
+        raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
     try:
         header = header.encode("latin-1").decode("utf-8-sig")
     except UnicodeDecodeError:
