@@ -146,3 +146,10 @@ def test_fit_by_person(rng):
     assert several.receipt_.steps[0].scale == pytest.approx(4 * alone.receipt_.steps[0].scale)
     assert several.receipt_.epsilon == pytest.approx(alone.receipt_.epsilon)
     assert alone.receipt_.unit == "one record"
+
+
+def test_pairs_that_name_a_person_are_names_whatever_the_others_are():
+    """numpy would take a list of pairs for a table, unless a single one is not a pair."""
+    np.testing.assert_array_equal(read_identities([("a", 1), ("b", 1), ("a", 1)]), [0, 1, 0])
+    np.testing.assert_array_equal(read_identities([("a", 1), ("b", 1), "c", ("a", 1)]), [0, 1, 2, 0])
+    np.testing.assert_array_equal(read_identities([["a", 1], ["b", 1]]), [-1, -1])

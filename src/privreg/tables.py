@@ -207,6 +207,8 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         frame = next(frame.iter_columns())
     if isinstance(frame, nw.Series):
         return identities(frame)
+    if isinstance(data, list | tuple):  # one by one: whether all are pairs would depend on each
+        data = np.fromiter(data, np.object_, len(data))
     array = data if isinstance(data, np.ndarray) else np.asarray(data, np.object_)
     if array.ndim != 1:
         raise SchemaError(f"groups should be a 1d array, got an array of {array.ndim} dimensions instead")
