@@ -36,24 +36,37 @@ _PARTS = "features are chosen, then a model is fitted to them"
 
 
 def _case(
-    what: str, make: Callable[[], Any], *, n: Span, d: Span, share: float = 1.0, rows: int = 1, **table: bool
+    what: str,
+    make: Callable[[], Any],
+    *,
+    n: Span,
+    d: Span,
+    share: float = 1.0,
+    rows: int = 1,
+    kind: str = "float64",
+    **table: bool,
 ) -> Case:
     def draw(rng: np.random.Generator) -> Cells:
         return make_table(rng, int(rng.integers(n[0], n[1] + 1)), int(rng.integers(d[0], d[1] + 1)), **table)
 
-    return Case(what, draw, lambda cells: fit_estimator(make(), cells), share, rows)
+    return Case(what, draw, lambda cells: fit_estimator(make(), cells, kind), share, rows)
 
 
-def fit_estimator(estimator: Any, cells: Cells) -> Released:
+def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Released:
     """Fit to the cells as an array, or as a data frame if they have a category; return all that leaves the fit."""
-    X, y = _input(cells)
+    X, y = _input(cells, kind)
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})
+    stages: list[str] = []
+    estimator._watch = stages.append
     if cells.people is None:
         estimator.fit(X, y)
     else:
         estimator.fit(X, y, groups=np.array(cells.people, object))
+    del estimator._watch
     released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
+    use = estimator.predict if hasattr(estimator, "predict") else estimator.transform
+    released |= {"stages": stages, "predictions": frozen(use(_input(_elsewhere(cells), kind)[0]))}
     if hasattr(estimator, "summary"):
         released["summary"] = estimator.summary()
         with tempfile.TemporaryDirectory() as folder:
@@ -62,10 +75,17 @@ def fit_estimator(estimator: Any, cells: Cells) -> Released:
     return released, estimator.receipt_
 
 
-def _input(cells: Cells) -> tuple[Any, Any]:
+def _elsewhere(cells: Cells) -> Cells:
+    """A few records that are the same for all tables of this shape, to predict."""
+    numbers = np.outer([0.0, 1.0, -3.5, 1e6, np.nan], np.ones(cells.numbers.shape[1]))
+    return Cells(numbers, None if cells.levels is None else (*LEVELS, None, "unheard of"))
+
+
+def _input(cells: Cells, kind: str) -> tuple[Any, Any]:
     X, y = cells.numbers[:, :-1], cells.numbers[:, -1]
     if cells.levels is None:
-        return X, y
+        with np.errstate(over="ignore"):
+            return X.astype(kind), y
     import pandas as pd
     import polars as pl
 
@@ -87,7 +107,9 @@ def frozen(value: Any) -> Any:
         return [frozen(v) for v in value]
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: frozen(getattr(value, f.name)) for f in fields(value)}
-    return frozen(vars(value)) if hasattr(value, "__dict__") and not callable(value) else repr(value)
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return frozen(vars(value)) if hasattr(value, "__dict__") else repr(value)
 
 
 def numbers_in(value: Any) -> list[float]:
@@ -105,7 +127,7 @@ _HEX = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-]\d+")
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.+Z-]+)?|/tmp/\S*?/")
 
 
-def run_command(cells: Cells) -> Released:
+def run_command(cells: Cells, *options: str) -> Released:
     """`privreg fit` on a CSV file, with everything it can write. What is compared is all of it, but for times."""
     with tempfile.TemporaryDirectory(dir="/tmp" if Path("/tmp").is_dir() else None) as name:
         folder = Path(name)
@@ -116,6 +138,9 @@ def run_command(cells: Cells) -> Released:
         given += [str(folder / "m.json"), "--report", str(folder / "r.html"), "--ledger", ledger, "--dataset", "d"]
         if cells.levels is not None:
             given += ["--category", f"region={','.join(LEVELS)}"]
+        if cells.people is not None:
+            given += ["--person", "who"]
+        given += options
         ran = CliRunner().invoke(app, given)
         if ran.exit_code:
             raise RuntimeError(_TIMES.sub("", ran.stderr))
@@ -130,10 +155,11 @@ def run_command(cells: Cells) -> Released:
 
 def _write_csv(cells: Cells, path: Path) -> None:
     names = [*(f"x{j}" for j in range(cells.numbers.shape[1] - 1)), "y"]
-    lines = [",".join([*names, *(["region"] if cells.levels is not None else [])])]
+    texts = {"region": cells.levels, "who": cells.people}
+    lines = [",".join([*names, *(name for name, column in texts.items() if column is not None)])]
     for i, record in enumerate(cells.numbers.tolist()):
-        level = [] if cells.levels is None else [cells.levels[i] or ""]
-        lines.append(",".join([*map(repr, record), *level]))
+        text = [column[i] or "" for column in texts.values() if column is not None]
+        lines.append(",".join([*map(repr, record), *text]))
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -165,23 +191,44 @@ CASES = {
         "one person more or less, of whom two records are kept",
         _flagship(5, 1e-2, rows_per_person=2), n=(150, 400), d=(1, 3), share=1.5, rows=2, people=True,
     ),
+    "PrivateLinearRegression, single precision": _case(
+        "an array of float32", _flagship(3, 1e-3), n=(50, 200), d=(1, 3), share=0.5, kind="float32"
+    ),
     "DPKendall": _case("three rounds", lambda: DPKendall(3, 1, **_SEEDED), n=(0, 60), d=(4, 7), share=3),
     "DPKendall, categories": _case(
         "a data frame with declared levels", lambda: DPKendall(2, 1, 1e-6, **_SEEDED), n=(0, 60), d=(2, 4), levels=True
+    ),
+    "DPKendall, all columns": _case(
+        "nothing to choose", lambda: DPKendall(9, 1, **_SEEDED), n=(0, 60), d=(2, 4), share=0.3
     ),
     "SubLasso": _case("groups of k records", lambda: SubLasso(2, 4, **_SEEDED), n=(0, 80), d=(3, 6), share=3),
     "SubLasso, groups of d": _case(
         "groups of as many records as columns", lambda: SubLasso(2, 4, group_size="d", **_SEEDED), n=(20, 80), d=(3, 6)
     ),
+    "SubLasso, delta": _case(
+        "more rounds than columns with a vote", lambda: SubLasso(3, 2, 1e-4, **_SEEDED), n=(20, 80), d=(4, 6), share=0.5
+    ),
     "TukeyRegression": _case(
         "the test passes or fails",
         lambda: TukeyRegression(20, 1e-2, group_size=4, **_SEEDED), n=(150, 300), d=(1, 3), share=3,
+    ),
+    "TukeyRegression, known count": _case(
+        "the number of records comes from elsewhere",
+        lambda: TukeyRegression(25, 1e-2, n_records=200, **_SEEDED), n=(150, 300), d=(1, 2),
+    ),
+    "TukeyRegression, large delta": _case(
+        "a draw that is private by its test only",
+        lambda: TukeyRegression(3, 0.05, group_size=2, **_SEEDED), n=(100, 200), d=(1, 1),
     ),
     "TukeyRegression, few records": _case(
         "too few models for a release", lambda: TukeyRegression(1, 1e-6, **_SEEDED), n=(0, 60), d=(1, 3), share=0.5
     ),
     "BoostedAdaSSP": _case(
         "five rounds", lambda: BoostedAdaSSP(1, 1e-5, rounds=5, **_SEEDED), n=(0, 60), d=(1, 6), share=2
+    ),
+    "BoostedAdaSSP, clips": _case(
+        "other clips",
+        lambda: BoostedAdaSSP(1, 1e-5, rounds=5, clip_x=7, clip_y=250, **_SEEDED), n=(0, 60), d=(1, 4), share=0.5,
     ),
     "BoostedAdaSSP, as published": _case(
         "a hundred rounds, the reference ridge",
@@ -196,5 +243,12 @@ CASES = {
         lambda rng: make_table(rng, int(rng.integers(100, 300)), int(rng.integers(1, 4)), levels=bool(rng.integers(2))),
         run_command,
         0.3,
+    ),
+    "privreg fit, people": Case(
+        "the command with --person and --json",
+        lambda rng: make_table(rng, int(rng.integers(100, 300)), 2, people=True),
+        lambda cells: run_command(cells, "--rows-per-person", "2", "--json"),
+        0.2,
+        rows=2,
     ),
 }  # fmt: skip

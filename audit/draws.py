@@ -11,16 +11,20 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
+from scipy.stats import laplace as continuous_laplace
 
 import privreg.privacy.noise
-from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
+from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.errors import NotReleasedWarning
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
 from privreg.privacy.steps import Gaussian, GaussianMatrix, Step
+from privreg.regression.selected import SelectThenRegress
 
 LEVEL = 1e-9  # of one test: a run holds a few dozen of them
 SCALE = 3.7
+LARGE_SCALES = (2.0**28, 2.0**40)  # as they are in fits: rounding to integers is not to be seen
+PARTS = 24
 SCORES = np.array([3, -2, 0, 7, 7], np.int64)
 
 
@@ -48,9 +52,23 @@ def _wrong(noise: Noise, draws: int) -> Iterator[str]:
     sums = single[0 : draws - 1 : 2] + single[1:draws:2]
     if not _follows(_histogram(sums), np.convolve(law, law, mode="same")):
         yield "successive Gaussian draws are not independent"
+    for scale in LARGE_SCALES:
+        if not _follows(_in_parts(noise.gaussian(np.zeros(draws, np.int64), scale) / scale, norm), np.ones(PARTS)):
+            yield f"Gaussian noise of scale {scale:g} does not follow its law"
+        laplace = [noise.laplace(0, scale) for _ in range(draws // 4)]
+        if not _follows(_in_parts(np.array(laplace) / scale, continuous_laplace), np.ones(PARTS)):
+            yield f"Laplace noise of scale {scale:g} does not follow its law"
+        picks = [noise.pick(np.rint(SCORES * scale / SCALE).astype(np.int64), scale) for _ in range(draws // 4)]
+        if not _follows(np.bincount(picks, minlength=5), weights):
+            yield f"picks with noise of scale {scale:g} do not follow the exponential mechanism"
     uniform = [noise.uniform(2**70, 2**70 + 6) - 2**70 for _ in range(draws)]
     if not _follows(np.bincount(uniform, minlength=6), np.ones(6)):
         yield "uniform draws are not uniform"
+
+
+def _in_parts(noise: Any, law: Any) -> Any:
+    """How many draws lie in each of so many parts that the law makes equally likely."""
+    return np.bincount(np.clip((law.cdf(noise) * PARTS).astype(int), 0, PARTS - 1), minlength=PARTS)
 
 
 def _histogram(values: Any) -> Any:
@@ -74,7 +92,7 @@ def wrong_sources() -> list[str]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     wrong = []
-    for estimator in (PrivateLinearRegression(3.0, 1e-3), DPKendall(2, 1.0), TukeyRegression(20.0, 1e-2, group_size=4)):
+    for estimator in _private_estimators():
         with _watched() as drawn, warnings.catch_warnings():
             warnings.simplefilter("ignore", NotReleasedWarning)
             estimator.fit(X, X[:, 0] + rng.normal(size=120))
@@ -87,6 +105,18 @@ def wrong_sources() -> list[str]:
     if "fork" in get_all_start_methods() and drawn_alike_after_fork():
         wrong.append("processes that split off draw the same noise")
     return wrong
+
+
+def _private_estimators() -> list[Any]:
+    return [
+        PrivateLinearRegression(3.0, 1e-3),
+        DPKendall(2, 1.0),
+        SubLasso(2, 1.0),
+        TukeyRegression(20.0, 1e-2, group_size=4),
+        BoostedAdaSSP(1.0, 1e-3, rounds=3),
+        SelectThenRegress("kendall", "adassp", 2, 1.0, 1e-3),
+        SelectThenRegress("sublasso", "tukey", 2, 25.0, 1e-2),
+    ]
 
 
 def drawn_alike_after_fork() -> bool:

@@ -119,7 +119,7 @@ def neighbour(rng: np.random.Generator, table: Cells, kind: str, released: Seque
     more = Cells(
         np.array([_record(rng, table, kind, released) for _ in range(rows)]),
         None if table.levels is None else (level,) * rows,
-        None if table.people is None else ("somebody new",) * rows,
+        None if table.people is None else (None if kind == "mixed" else "somebody new",) * rows,
     )
     at = int(rng.choice([0, len(table), int(rng.integers(len(table) + 1))]))
     before = int(table.complete()[:at].sum())

@@ -119,7 +119,7 @@ def _blackbox(found: dict[str, Any]) -> str:
 
 On the worst neighbours we know, the program draws its outputs {found["runs"]:,} times on each side (fewer where it
 says so). From how often an event happens on either side follows a lower bound on ε at the claimed δ
-(Clopper–Pearson, {found["confidence"]:.1%} confidence). A bound above the claim would prove a bug: {above} of
+(Clopper–Pearson, {found["confidence"]:.1%} confidence for each). A bound above the claim would prove a bug: {above} of
 {len(found["rows"])} are. How close they come says how much of the claim an attacker could really use; at δ = 10⁻⁶
 the tail that makes the difference is too rare for so many runs to see.
 

@@ -1,8 +1,9 @@
-"""A second opinion on a receipt: what its steps must cost at least, computed without the accountant."""
+"""A second opinion on a receipt: what its steps cost at least, in a case that could happen, without the accountant."""
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, pi, sqrt
+from math import comb, exp, log, pi, sqrt
 
 from scipy.special import log_ndtr
 
@@ -10,34 +11,44 @@ from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step
 
 _MARGIN = 1e-6  # of floating point here
+_LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
 
 
-def wrong_receipt(receipt: Receipt, made: Sequence[Step]) -> str | None:
-    """What is wrong with a receipt beside the steps that were made, if anything."""
+def wrong_receipt(receipt: Receipt, made: Sequence[Step], rows: int = 1) -> str | None:
+    """What is wrong with the receipt of a seeded fit beside the steps that were made, if anything."""
     if tuple(made) != receipt.steps:
         return "the receipt does not list the steps that were made"
+    if receipt.private:
+        return "the receipt calls seeded noise private"
+    if receipt.rows not in (None, rows) or (rows > 1) != receipt.unit.startswith("one person"):
+        return "the receipt is for another unit"
     epsilon, delta = receipt.epsilon, receipt.delta
     if epsilon > receipt.budget.epsilon or delta > receipt.budget.delta:
         return "the receipt's total is more than was asked for"
-    if not made:
-        return None
-    steps = [(own_pure(s), own_mu_squared(s)) for s in made]
+    return _too_small(receipt, epsilon, delta) if made else None
+
+
+def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
+    """Whether the total is less than the steps must cost."""
+    made = receipt.steps
     if receipt.rows is not None:  # steps chosen on the way: all in μ²
-        mu = receipt.rows * sqrt(sum(mu_squared for _, mu_squared in steps))
-        return _covered(epsilon, delta, mu)
+        mu = receipt.rows * sqrt(sum(own_mu_squared(s) for s in made))
+        return _compare(gaussian_delta(epsilon, mu), delta)
     draws = [s for s in made if isinstance(s, ProposeTestRelease)]
-    if any(s.delta > delta for s in draws):
-        return "the receipt's delta is smaller than that of a draw"
-    gaussians = sum(mu_squared for pure, mu_squared in steps if pure is None)
-    # Added up exactly when nothing else is there; several propose-test-releases never occur in one receipt.
     rest = epsilon - float(sum((own_draw(s, receipt.unit) for s in draws), Fraction()))
-    if rest < -_MARGIN:
-        return "the draw alone costs more than the receipt's total"
-    if delta == 0 or draws:
-        pure = sum((p for p, _ in steps if p is not None), Fraction())
-        if delta == 0 and float(pure) > rest * (1 + _MARGIN):
-            return "the steps add up to more than the receipt's total"
-    return _covered(epsilon, delta, sqrt(gaussians)) if gaussians else None
+    left = delta - sum(s.delta for s in draws)
+    pure = [float(p) for s in made if (p := own_pure(s)) is not None]
+    mu = sqrt(sum(own_mu_squared(s) for s in made if own_pure(s) is None))
+    if left <= 0 and (mu or sum(pure) > rest + _MARGIN * epsilon):
+        return "the steps add up to more than the receipt's total"
+    picks = Counter(float(s.range / s.scale) for s in made if isinstance(s, Pick))
+    counts = Counter(float(s.sensitivity / s.scale) for s in made if isinstance(s, Laplace))
+    least = max(least_delta(rest, picks, counts, mu, lean) for lean in _LEANINGS)
+    return None if left <= 0 else _compare(least, left)
+
+
+def _compare(least: float, delta: float) -> str | None:
+    return None if least <= delta * (1 + _MARGIN) else f"the steps have delta {least:.3g} at the receipt's epsilon"
 
 
 def own_pure(step: Step) -> Fraction | None:
@@ -68,10 +79,34 @@ def own_draw(step: ProposeTestRelease, unit: str) -> Fraction:
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """δ of μ-GDP at ε: Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)."""
+    if mu == 0:
+        return max(1 - exp(epsilon), 0.0) if epsilon < 0 else 0.0
     upper, lower = log_ndtr(-epsilon / mu + mu / 2), log_ndtr(-epsilon / mu - mu / 2)
     return float(exp(upper) - exp(epsilon + lower))
 
 
-def _covered(epsilon: float, delta: float, mu: float) -> str | None:
-    least = gaussian_delta(epsilon, mu)
-    return None if least <= delta * (1 + _MARGIN) else f"the steps have delta {least:.3g} at the receipt's epsilon"
+def least_delta(epsilon: float, picks: Counter[float], counts: Counter[float], mu: float, lean: float) -> float:
+    """δ at ε of a composition that can happen: every pick is between two, every count at its edge, all sums at theirs.
+
+    A pick of range r between two candidates whose scores move apart has privacy loss t = lean·r with some probability
+    and t − r otherwise. A count with discrete Laplace noise has loss ±ε.
+    """
+    losses = {0.0: 1.0}
+    for size, times in picks.items():
+        high = lean * size
+        other = (1 - exp(high - size)) / (exp(high) - exp(high - size))
+        losses = _added(losses, high, high - size, exp(high) * other, times)
+    for size, times in counts.items():
+        losses = _added(losses, size, -size, 1 / (1 + exp(-size)), times)
+    return sum(chance * gaussian_delta(epsilon - loss, mu) for loss, chance in losses.items())
+
+
+def _added(losses: dict[float, float], high: float, low: float, chance: float, times: int) -> dict[float, float]:
+    """The law of a sum after so many independent steps with two outcomes each."""
+    result: dict[float, float] = {}
+    for k in range(times + 1):
+        weight = exp(log(comb(times, k)) + k * log(chance) + (times - k) * log(1 - chance))
+        for loss, before in losses.items():
+            total = loss + k * high + (times - k) * low
+            result[total] = result.get(total, 0.0) + weight * before
+    return result

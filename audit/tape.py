@@ -21,7 +21,7 @@ import numpy as np
 import privreg.base
 from privreg.privacy.account import Account
 from privreg.privacy.noise import Int64, SeededNoise
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step
+from privreg.privacy.steps import Pick, ProposeTestRelease, Step
 from privreg.regression.selected import SelectThenRegress
 
 _FITS = ((privreg.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
@@ -49,15 +49,20 @@ class Draw:
     kind: str
     scale: float
     given: Any
+    result: Any = None
 
 
 @dataclass
 class Call:
-    """One step: what was declared, the true statistic, what the noise was asked for, and the output."""
+    """One step: what was declared, the true statistic, what the noise was asked for, and the output.
+
+    `returned` is what came of the draws. `output` is what the fit went on with: in a replay that of the first fit.
+    """
 
     step: Step
     statistic: Any
     draws: list[Draw] = field(default_factory=list)
+    returned: Any = None
     output: Any = None
 
 
@@ -127,7 +132,7 @@ class Tape:
 
         def method(account: Account, step: Any, *given: Any) -> Any:
             call = self._begin(account, step, statistic(step, *given))
-            call.output = original(account, step, *given)
+            call.returned = call.output = original(account, step, *given)
             return self._end(call)
 
         return method
@@ -147,15 +152,16 @@ class Tape:
             call.output = self._replay.calls[at].output
         return call.output
 
-    def drawn(self, kind: str, scale: float, given: Any) -> None:
+    def drawn(self, draw: Draw) -> Any:
         """Note a request to the noise; it must belong to a step that is written down as spent."""
         if self._open is None or self._account is None:
-            self.wrong("spent first", f"{kind} noise was drawn outside of any step")
-            return
-        self._open.draws.append(Draw(kind, scale, given))
+            self.wrong("spent first", f"{draw.kind} noise was drawn outside of any step")
+            return draw.result
+        self._open.draws.append(draw)
         made = self._account._made
         if len(made) != self._spent + 1 or made[-1] != self._open.step:
             self.wrong("spent first", f"noise of {self._open.step.name!r} was drawn before it was written down")
+        return draw.result
 
     def draw_groups(self, records: int, groups: int) -> Int64:
         drawn = self._inner.groups(records, groups)
@@ -211,21 +217,17 @@ class _TapedNoise:
     def __init__(self, tape: Tape) -> None:
         self._tape, self._inner = tape, tape._inner
 
-    def pick(self, scores: Int64, scale: float) -> int:
-        self._tape.drawn("pick", scale, scores.copy())
-        return self._inner.pick(scores, scale)
+    def pick(self, scores: Int64, scale: float) -> Any:
+        return self._tape.drawn(Draw("pick", scale, scores.copy(), self._inner.pick(scores, scale)))
 
-    def laplace(self, value: int, scale: float) -> int:
-        self._tape.drawn("laplace", scale, value)
-        return self._inner.laplace(value, scale)
+    def laplace(self, value: int, scale: float) -> Any:
+        return self._tape.drawn(Draw("laplace", scale, value, self._inner.laplace(value, scale)))
 
-    def gaussian(self, values: Int64, scale: float) -> Int64:
-        self._tape.drawn("gaussian", scale, values.copy())
-        return self._inner.gaussian(values, scale)
+    def gaussian(self, values: Int64, scale: float) -> Any:
+        return self._tape.drawn(Draw("gaussian", scale, values.copy(), self._inner.gaussian(values, scale)))
 
-    def uniform(self, low: int, high: int) -> int:
-        self._tape.drawn("uniform", 0.0, (low, high))
-        return self._inner.uniform(low, high)
+    def uniform(self, low: int, high: int) -> Any:
+        return self._tape.drawn(Draw("uniform", 0.0, (low, high), self._inner.uniform(low, high)))
 
     def groups(self, records: int, groups: int) -> Int64:
         return self._tape.draw_groups(records, groups)
@@ -252,30 +254,3 @@ _STATISTIC: dict[str, Callable[..., Any]] = {
     "pick_within": _stretches,
     "propose_test_release": _boxes,
 }
-
-
-def wrong_noise(call: Call) -> str | None:
-    """What is wrong with what a step asked of the noise, if anything: kinds, scales and inputs must be as declared."""
-    step, asked = call.step, [(d.kind, d.scale) for d in call.draws]
-    given = [d.given for d in call.draws]
-    if isinstance(step, Pick) and isinstance(call.statistic, tuple):
-        fine = asked in ([("pick", step.scale)] * n + [("uniform", 0.0)] for n in (1, 2))
-    elif isinstance(step, Pick):
-        fine = asked == [("pick", step.scale)] and np.array_equal(given[0], call.statistic)
-    elif isinstance(step, Laplace):
-        fine = asked == [("laplace", step.scale)] and given[0] == call.statistic
-    elif isinstance(step, Gaussian):
-        fine = asked == [("gaussian", step.scale)] and np.array_equal(given[0], call.statistic)
-        fine = fine and given[0].size == step.coordinates
-    elif isinstance(step, GaussianMatrix):
-        above = np.triu_indices(step.width, 1)
-        fine = asked == [("gaussian", step.off_scale), ("gaussian", step.scale)]
-        fine = fine and np.array_equal(given[0], call.statistic[above])
-        fine = fine and np.array_equal(given[1], np.diagonal(call.statistic))
-    else:
-        assert isinstance(step, ProposeTestRelease)
-        distance, _, grid, boxes = call.statistic
-        fine = asked[:1] == [("laplace", step.scale)] and given[0] == distance
-        dimension = len(boxes[0]) if boxes else 0
-        fine = fine and asked[1:] in ([], [("pick", grid), *[("uniform", 0.0)] * dimension])
-    return None if fine else f"step {step.name!r} declares {step.parameters} but asks the noise for {asked}"

@@ -1,18 +1,20 @@
 """Record and replay: fits on neighbouring tables differ in nothing but their statistics, and those as declared."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 import pytest
 
+from audit.asked import wrong_noise
 from audit.cases import CASES, fit_estimator, frozen, numbers_in
 from audit.moves import moved
 from audit.neighbours import HOSTILE, KINDS, Cells, make_table, neighbour
-from audit.receipts import gaussian_delta, wrong_receipt
+from audit.receipts import gaussian_delta, least_delta, wrong_receipt
 from audit.replay import check_pair, compare, numbered, run
-from audit.tape import Added, Call, Draw, Tape, wrong_noise
+from audit.tape import Added, Call, Draw, Tape
 from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.receipt import Receipt
@@ -75,8 +77,8 @@ def test_the_published_calibration_is_found_out():
 # ---- the checks themselves
 
 
-def moves(step, before, after):
-    return moved(Call(step, before), Call(step, after))
+def moves(step, before, after, rows=1):
+    return moved(Call(step, before), Call(step, after), rows)
 
 
 def test_how_far_a_sum_moved():
@@ -92,6 +94,8 @@ def test_one_step_more_than_declared_is_seen_however_large():
     step = Gaussian("s", 2**124, 9.0, 1)
     assert moves(step, np.array([0]), np.array([2**62])) == 1
     assert moves(step, np.array([0]), np.array([2**62 + 1])) > 1
+    assert moves(step, np.array([0], object), np.array([2**63], object), rows=2) == 1
+    assert moves(step, np.array([0], object), np.array([2**63 + 1], object), rows=2) > 1
 
 
 def test_how_far_a_count_and_scores_moved():
@@ -119,6 +123,8 @@ def test_how_far_a_density_moved():
     raised = np.array([0, 51]), [(0, 10), (10, 30)]
     assert moves(step, whole, raised) == pytest.approx(0.51)
     assert moves(step, whole, (np.array([-50, 51]), whole[1])) > 1
+    assert moves(step, whole, (whole[0], [(0, 10), (10, 20)])) > 1  # not all can come out
+    assert moves(step, (whole[0], [(0, 5), (10, 30)]), (whole[0], [(0, 5), (10, 30)])) > 1
 
 
 def test_how_far_depth_moved():
@@ -136,33 +142,136 @@ def test_how_far_depth_moved():
     assert moves(step, same, (3, np.array([0, 0, 3 * rate]), 1.0, boxes)) > 1
 
 
+def call(step, statistic, *draws, returned):
+    return Call(step, statistic, list(draws), returned)
+
+
+PAIR = np.array([1, 2])
+COUNT, SUM, CHOICE = Laplace("n", 1, 2.0), Gaussian("g", 1, 2.0, 2), Pick("p", 1, 2.0)
+MATRIX = GaussianMatrix("m", 4, 3.0, 2)
+TEST = ProposeTestRelease("t", 1.0, 1.0, 2, 1e-9, 0.1)
+BOXES = (3, PAIR, 5.0, [[(0, 9)], [(2, 7)]])
+STRETCHES = (np.array([4, 5]), [(0, 10), (10, 30)])
+NOISY = np.array([[5.0, 7.0], [7.0, 6.0]])
+
+
 @pytest.mark.parametrize(
-    ("call", "right"),
+    ("made", "right"),
     [
-        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 2.0, 7)]), True),
-        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 0.5, 7)]), False),
-        (Call(Laplace("n", 1, 2.0), 7, [Draw("laplace", 2.0, 8)]), False),
-        (Call(Laplace("n", 1, 2.0), 7, []), False),
-        (Call(Gaussian("g", 1, 2.0, 2), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), True),
-        (Call(Gaussian("g", 1, 2.0, 3), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), False),
-        (Call(Pick("p", 1, 2.0), np.array([1, 2]), [Draw("gaussian", 2.0, np.array([1, 2]))]), False),
+        (call(COUNT, 7, Draw("laplace", 2.0, 7, 9), returned=9), True),
+        (call(COUNT, 7, Draw("laplace", 0.5, 7, 9), returned=9), False),
+        (call(COUNT, 7, Draw("laplace", 2.0, 8, 9), returned=9), False),
+        (call(COUNT, 7, Draw("laplace", 2.0, 7, 9), returned=8), False),
+        (call(COUNT, 7, returned=7), False),
+        (call(SUM, PAIR, Draw("gaussian", 2.0, PAIR, PAIR + 3), returned=PAIR + 3), True),
+        (call(SUM, PAIR, Draw("gaussian", 2.0, PAIR, PAIR + 3), returned=PAIR + 2), False),
+        (call(replace(SUM, coordinates=3), PAIR, Draw("gaussian", 2.0, PAIR, PAIR), returned=PAIR), False),
+        (call(CHOICE, PAIR, Draw("gaussian", 2.0, PAIR, 1), returned=1), False),
+        (call(CHOICE, PAIR, Draw("pick", 2.0, PAIR, 1), returned=1), True),
+        (
+            call(
+                MATRIX, np.array([[1, 2], [2, 3]]), Draw("gaussian", MATRIX.off_scale, np.array([2]), np.array([7])),
+                Draw("gaussian", 3.0, np.array([1, 3]), np.array([5, 6])), returned=NOISY,
+            ),
+            True,
+        ),
+        (
+            call(
+                MATRIX, np.array([[1, 2], [2, 3]]), Draw("gaussian", MATRIX.off_scale, np.array([2]), np.array([7])),
+                Draw("gaussian", 3.0, np.array([1, 3]), np.array([5, 6])), returned=NOISY + np.array([[0, 0], [1, 0]]),
+            ),
+            False,
+        ),
+        (call(TEST, BOXES, Draw("laplace", 1.0, 3, 1), returned=None), True),
+        (call(TEST, BOXES, Draw("laplace", 1.0, 3, 9), returned=None), False),
+        (
+            call(
+                TEST, BOXES, Draw("laplace", 1.0, 3, 9), Draw("pick", 5.0, PAIR, 1), Draw("uniform", 0.0, (2, 7), 4),
+                returned=[4],
+            ),
+            True,
+        ),
+        (
+            call(
+                TEST, BOXES, Draw("laplace", 1.0, 3, 9), Draw("pick", 5.0, PAIR, 1), Draw("uniform", 0.0, (0, 9), 4),
+                returned=[4],
+            ),
+            False,
+        ),
+        (
+            call(
+                CHOICE, STRETCHES, Draw("pick", 2.0, STRETCHES[0], 1), Draw("uniform", 0.0, (10, 30), 12), returned=12
+            ),
+            True,
+        ),
+        (
+            call(
+                CHOICE, STRETCHES, Draw("pick", 2.0, STRETCHES[0], 1), Draw("uniform", 0.0, (10, 20), 12), returned=12
+            ),
+            False,
+        ),
     ],
-)
-def test_what_a_step_asks_of_the_noise(call, right):
-    assert (wrong_noise(call) is None) == right
+)  # fmt: skip
+def test_what_a_step_asks_of_the_noise(made, right):
+    assert (wrong_noise(made) is None) == right
 
 
 def test_a_receipt_that_lists_less_or_covers_less():
     budget = Budget(1.0, 1e-6)
     mu_squared = float(adaptive_budget(budget))
     fine = (Gaussian.costing("a", mu_squared * 0.6, 2**28), Gaussian.costing("b", mu_squared * 0.399, 2**28))
-    receipt = Receipt(fine, budget, True, rows=1)
+    receipt = Receipt(fine, budget, False, rows=1)
     assert wrong_receipt(receipt, fine) is None
     assert wrong_receipt(receipt, fine[:1]) is not None
     more = (*fine, Gaussian.costing("c", mu_squared * 0.01, 2**28))
-    assert "more than was asked" in wrong_receipt(Receipt(more, budget, True, rows=1), more)
+    assert "more than was asked" in wrong_receipt(Receipt(more, budget, False, rows=1), more)
     pure = (Pick("p", 1, 2.0), Laplace("l", 1, 2.0))
-    assert wrong_receipt(Receipt(pure, Budget(1.0), True), pure) is None
+    assert wrong_receipt(Receipt(pure, Budget(1.0), False), pure) is None
+    assert "private" in wrong_receipt(Receipt(pure, Budget(1.0), True), pure)
+    assert "unit" in wrong_receipt(receipt, fine, rows=2)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [Pick("p", 1, 1.0)] * 15,  # beside a delta
+        [Laplace("n", 1, 0.1), ProposeTestRelease("t", 10.0, 0.1, 2, 1e-9, 1e-6)],
+        [Pick("p", 1, 0.2), Gaussian.costing("a", 0.01, 2**28)],
+    ],
+    ids=["picks", "a count before a draw", "a pick before sums"],
+)
+def test_a_total_that_forgets_steps(monkeypatch, made):
+    honest = Receipt(tuple(made), Budget(60.0, 1e-6), False)
+    assert wrong_receipt(honest, made) is None
+    forgetful = replace(honest, budget=Budget(0.35, 1e-6))
+    monkeypatch.setattr(Receipt, "_total", lambda self: (0.35, 1e-6))
+    assert wrong_receipt(forgetful, made) is not None
+
+
+def test_the_least_cost_of_a_composition():
+    """Against all outcomes of three picks and a count, one by one."""
+    size, lean, epsilon = 0.8, 0.7, 1.1
+    high = lean * size
+    q = (1 - np.exp(high - size)) / (np.exp(high) - np.exp(high - size))
+    p = q * np.exp(high)
+    assert np.log((1 - p) / (1 - q)) == pytest.approx(high - size)  # both outcomes have the stated loss
+    r = 1 / (1 + np.exp(-0.5))
+    total = 0.0
+    for outcome in product([0, 1], repeat=4):
+        one = np.prod([p if o else 1 - p for o in outcome[:3]]) * (r if outcome[3] else 1 - r)
+        two = np.prod([q if o else 1 - q for o in outcome[:3]]) * (1 - r if outcome[3] else r)
+        total += max(one - np.exp(epsilon) * two, 0)
+    assert least_delta(epsilon, Counter({size: 3}), Counter({0.5: 1}), 0.0, lean) == pytest.approx(total, rel=1e-9)
+
+
+def test_delta_between_draws_is_exact():
+    """A box, and the same box moved by a tenth of its width: a tenth of the draws is told apart, if the test passes."""
+    step = ProposeTestRelease("t", 1.0, 1.0, 2, 1e-9, 0.2)
+    one, two = (50, np.array([0]), 1.0, [[(0, 100)]]), (50, np.array([0]), 1.0, [[(10, 110)]])
+    assert moves(step, one, two) == pytest.approx(0.5)
+    assert moves(replace(step, delta=0.05), one, two) == pytest.approx(2)
+    failing = [(-40, *statistic[1:]) for statistic in (one, two)]
+    assert moves(step, *failing) < 1e-9
 
 
 def test_the_second_opinion_on_the_curve():
@@ -236,8 +345,8 @@ def test_outputs_alone_decide(case):
     for numbers in (np.zeros((0, width)), np.ones((len(table) // 2, width)), wild, -wild[: len(table) + 1]):
         cells = Cells(numbers, ("south",) * len(numbers) if levels else None)
         two = run(CASES[case], cells, 2, one.tape)
-        failed, _, texts = compare(one, two, rows=10**9)
-        assert not failed, texts
+        failed, _, texts = compare(one, two)
+        assert failed <= {"statistics"}, texts  # which are those of another table
 
 
 def test_a_record_that_is_left_out_moves_nothing():

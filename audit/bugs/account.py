@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from privreg.mechanisms.depth import STRICT
 from privreg.privacy import accountant
 from privreg.privacy.account import Account
 from privreg.privacy.receipt import Receipt
+from privreg.regression.private_linear import PrivateLinearRegression
 
 
 def _spent_afterwards(self: Account, step: Any, value: int) -> int:
@@ -26,6 +28,17 @@ def _without_the_last(self: Account, unit: str = "one record") -> Receipt:
     return Receipt(tuple(self._made[:-1]), self._budget, self._noise.private, unit, self._rows)
 
 
+def _always_private(self: Account, unit: str = "one record") -> Receipt:
+    return Receipt(tuple(self._made), self._budget, True, unit, self._rows)
+
+
+_total = accountant.total
+
+
+def _gaussians_only(steps: Any, budget: Any) -> tuple[float, float]:
+    return _total([step for step in steps if step.pure is None], budget)
+
+
 _adaptive_budget = accountant.adaptive_budget
 
 
@@ -35,6 +48,17 @@ def _entered_afterwards(ledger: Any, dataset: str, request: Any) -> Iterator[Any
     yield entry
     with privreg.privacy.ledger.entered(ledger, dataset, request) as real:
         real.receipt = entry.receipt
+
+
+@contextmanager
+def _refunded(ledger: Any, dataset: str, request: Any) -> Iterator[Any]:
+    before = Path(ledger.path).read_bytes()
+    try:
+        with privreg.privacy.ledger.entered(ledger, dataset, request) as entry:
+            yield entry
+    except BaseException:
+        Path(ledger.path).write_bytes(before)
+        raise
 
 
 BUGS = {
@@ -49,6 +73,30 @@ BUGS = {
         changing((privreg.spending, "entered", _entered_afterwards)),
         FLAGSHIP,
         "ledger",
+    ),
+    "refund": Bug(
+        "a fit that dies gets its budget back",
+        changing((privreg.spending, "entered", _refunded)),
+        FLAGSHIP,
+        "ledger",
+    ),
+    "always private": Bug(
+        "a receipt that calls seeded noise private",
+        changing((Account, "receipt", _always_private)),
+        "DPKendall",
+        "receipt",
+    ),
+    "picks for nothing": Bug(
+        "picks and counts left out of the total",
+        changing((accountant, "total", _gaussians_only)),
+        "SubLasso, delta",
+        "receipt",
+    ),
+    "a person at the price of a record": Bug(
+        "two records of each person kept, one paid for",
+        changing((PrivateLinearRegression, "_rows", property(lambda _: 1))),
+        "PrivateLinearRegression, people",
+        "receipt",
     ),
     "step left out": Bug(
         "a receipt without its last step", changing((Account, "receipt", _without_the_last)), "DPKendall", "receipt"

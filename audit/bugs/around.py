@@ -11,6 +11,7 @@ from privreg import frames, tables
 from privreg.mechanisms import count, median, quantile
 from privreg.privacy.account import Account
 from privreg.regression import fitting
+from privreg.selection.base import PrivateSelector
 
 
 def _true_count(account: Account, step: Any, n: int) -> float:
@@ -73,13 +74,38 @@ def _observed_levels(frame: Any, categories: Any) -> Any:
 
 
 def _stop_early(self: Any, phase: int, theta: Any, frame: Any) -> Any:
-    """Boosting that stops when residuals are small enough: they are not released."""
+    """The clip is chosen by noise or fixed, as the number of records is even or odd."""
     if phase == 1 and self._target.size % 2:
         self._clip = lambda *_: 1.0
     return _moments(self, phase, theta, frame)
 
 
 _moments = fitting.Fitting._moments
+
+
+_learn = PrivateSelector._learn
+
+
+def _free_ranking(self: Any, account: Any, records: Any) -> None:
+    """If all columns are chosen nothing is spent, so their order must not come from the data."""
+    _learn(self, account, records)
+    if not account.plan:
+        first = records.rows(np.arange(min(records.n_records, 1)))
+        self.ranking_ = np.argsort(first[0]) if len(first) else self.ranking_
+
+
+class _HalfAccount:
+    """Hands out the lower half of each stretch."""
+
+    def __init__(self, account: Any) -> None:
+        self._account = account
+
+    def pick_within(self, step: Any, scores: Any, bounds: Any) -> int:
+        return int(self._account.pick_within(step, scores, lambda i: (bounds(i)[0], -(-sum(bounds(i)) // 2))))
+
+
+def _half_the_median(account: Any, step: Any, values: Any) -> float:
+    return median.noisy_median(_HalfAccount(account), step, values)  # type: ignore[arg-type]
 
 
 BUGS = {
@@ -118,6 +144,18 @@ BUGS = {
         changing((fitting.Fitting, "_moments", _stop_early)),
         "PrivateLinearRegression, k",
         "calls",
+    ),
+    "half a stretch": Bug(
+        "only the lower half of each stretch between two records can come out as a median",
+        changing((fitting, "noisy_median", _half_the_median)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "a free ranking": Bug(
+        "columns ranked by the data when all are chosen and nothing is spent",
+        changing((PrivateSelector, "_learn", _free_ranking)),
+        "DPKendall, all columns",
+        "release",
     ),
     "filled with the mean": Bug(
         "missing values filled with the column's mean",

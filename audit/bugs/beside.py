@@ -68,7 +68,27 @@ def _tell_rows(estimator: Any, source: Any, spending: Any, what: str) -> Any:
     return _carry_out(estimator, source, spending, what)
 
 
-_save_model = privreg.model_file.save_model
+def _print_count(self: Any, account: Any, records: Any) -> None:
+    print(f"fitting {records.n_records} records")
+    _learn(self, account, records)
+
+
+def _count_as_a_stage(self: Any, account: Any, records: Any) -> None:
+    if self._watch is not None:
+        self._watch(f"{records.n_records} records")
+    _learn(self, account, records)
+
+
+def _predict_below(self: Any, table: Any) -> Any:
+    return np.minimum(_predict(self, table), type(self)._middle)
+
+
+def _note_middle(self: Any, account: Any, records: Any) -> None:
+    _learn(self, account, records)
+    PrivateLinearRegression._middle = float(np.median(records.target)) if records.n_records else 0.0
+
+
+_predict = PrivateLinearRegression._predict
 
 
 BUGS = {
@@ -97,6 +117,26 @@ BUGS = {
             (PrivateLinearRegression, "_facts", _training_score_in_the_report),
         ),
         "privreg fit",
+        "release",
+    ),
+    "n printed": Bug(
+        "the number of records printed by an estimator",
+        changing((PrivateLinearRegression, "_learn", _print_count)),
+        FLAGSHIP,
+        "messages",
+    ),
+    "n in the progress": Bug(
+        "the number of records as the name of a stage",
+        changing((PrivateLinearRegression, "_learn", _count_as_a_stage)),
+        FLAGSHIP,
+        "release",
+    ),
+    "capped predictions": Bug(
+        "predictions capped at the true median, which the class remembers",
+        changing(
+            (PrivateLinearRegression, "_learn", _note_middle), (PrivateLinearRegression, "_predict", _predict_below)
+        ),
+        FLAGSHIP,
         "release",
     ),
     "n in a warning": Bug(

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 import privreg.base
+import privreg.privacy.account
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.privacy.account import Account
-from privreg.privacy.noise import SeededNoise
+from privreg.privacy.noise import OpenDPNoise, SeededNoise
 
 
 def _laplace_inverted(self: Account, step: Any, value: int) -> int:
@@ -23,6 +24,23 @@ def _gaussian_of_variance(self: Account, step: Any, values: Any) -> Any:
 def _pick_without_the_range(self: Account, step: Any, scores: Any) -> int:
     self._spend(step)
     return self._noise.pick(scores, step.scale / 2)
+
+
+def _half_of_the_truth(self: Account, step: Any, values: Any) -> Any:
+    self._spend(step)
+    noisy = self._noise.gaussian(values, step.scale)
+    return (noisy + values) // 2 if step.name.endswith("residual variance") else noisy
+
+
+def _highest_of_a_block(scores: Any, starts: Any, scale: float) -> Any:  # noqa: ARG001
+    return np.maximum.reduceat(scores, starts)
+
+
+_opendp_gaussian = OpenDPNoise.gaussian
+
+
+def _weak_when_large(self: OpenDPNoise, values: Any, scale: float) -> Any:
+    return _opendp_gaussian(self, values, scale / 2 if scale > 1000 else scale)
 
 
 def _bare_eigenvalue(self: Account, step: Any, values: Any) -> Any:
@@ -87,6 +105,24 @@ BUGS = {
         changing((Account, "propose_test_release", _test_without_noise)),
         TUKEY,
         "noise",
+    ),
+    "mixed with the truth": Bug(
+        "the mean of the noisy and the true value",
+        changing((Account, "gaussian", _half_of_the_truth)),
+        FLAGSHIP,
+        "noise",
+    ),
+    "highest of a block": Bug(
+        "long lists are picked from by the best of each block, not by its whole weight",
+        changing((privreg.privacy.account, "block_scores", _highest_of_a_block)),
+        "PrivateLinearRegression, long tails",
+        "noise",
+    ),
+    "weak when large": Bug(
+        "half of OpenDP's noise at the scales that fits use",
+        changing((OpenDPNoise, "gaussian", _weak_when_large)),
+        FLAGSHIP,
+        "law",
     ),
     "noise used again": Bug(
         "one Gaussian draw kept and scaled for all steps", changing((SeededNoise, "gaussian", _noise_once)), BAS, "law"

@@ -12,7 +12,7 @@ import privreg.persons
 import privreg.regression.private_linear
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.kernels import ranks
-from privreg.mechanisms import mean, screening
+from privreg.mechanisms import depth, mean, screening
 from privreg.privacy.steps import Gaussian, GaussianMatrix
 from privreg.regression import fitting
 from privreg.selection import dp_kendall
@@ -115,6 +115,12 @@ BUGS = {
         changing((privreg.mechanisms.moments, "joint_sums", _single_precision)),
         FLAGSHIP,
         "order",
+    ),
+    "always safe": Bug(
+        "models that always count as stable enough for a draw",
+        changing((depth, "distance_to_unsafety", lambda *_: 1000)),
+        "TukeyRegression, large delta",
+        "statistics",
     ),
     "everybody's rows": Bug(
         "all rows of a person kept",

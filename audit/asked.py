@@ -1,0 +1,95 @@
+"""Whether a step asked the noise for what it declares, and went on with what it got."""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from audit.tape import Call
+from privreg.privacy.account import _BLOCK
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+
+
+def wrong_noise(call: Call) -> str | None:
+    """What is wrong between a step and the noise, if anything: kinds, scales, inputs and results."""
+    step = call.step
+    if isinstance(step, Pick):
+        fine = _fine_pick_within(call, step) if isinstance(call.statistic, tuple) else _fine_plain(call, "pick")
+    elif isinstance(step, Laplace):
+        fine = _fine_plain(call, "laplace")
+    elif isinstance(step, Gaussian):
+        fine = _fine_plain(call, "gaussian") and call.statistic.size == step.coordinates
+    elif isinstance(step, GaussianMatrix):
+        fine = _fine_matrix(call, step)
+    else:
+        assert isinstance(step, ProposeTestRelease)
+        fine = _fine_test(call, step)
+    asked = [(draw.kind, draw.scale) for draw in call.draws]
+    return None if fine else f"step {step.name!r} declares {step.parameters} but asks the noise for {asked}"
+
+
+def _asked(call: Call) -> list[tuple[str, float]]:
+    return [(draw.kind, draw.scale) for draw in call.draws]
+
+
+def _fine_plain(call: Call, kind: str) -> bool:
+    """One draw, on the statistic itself; its result is the output."""
+    if _asked(call) != [(kind, call.step.scale)]:  # type: ignore[union-attr]
+        return False
+    (draw,) = call.draws
+    return np.array_equal(draw.given, call.statistic) and np.array_equal(draw.result, call.returned)
+
+
+def _fine_matrix(call: Call, step: GaussianMatrix) -> bool:
+    if _asked(call) != [("gaussian", step.off_scale), ("gaussian", step.scale)]:
+        return False
+    above, (beside, diagonal) = np.triu_indices(step.width, 1), call.draws
+    given = np.array_equal(beside.given, call.statistic[above])
+    given = given and np.array_equal(diagonal.given, np.diagonal(call.statistic))
+    got = np.array_equal(call.returned[above], beside.result) and np.array_equal(call.returned, call.returned.T)
+    return given and got and np.array_equal(np.diagonal(call.returned), diagonal.result)
+
+
+def _fine_test(call: Call, step: ProposeTestRelease) -> bool:
+    distance, scores, grid, boxes = call.statistic
+    if not call.draws:
+        return False
+    test, *rest = call.draws
+    if (test.kind, test.scale, test.given) != ("laplace", step.scale, distance):
+        return False
+    if test.result < step.threshold or not boxes:
+        return not rest and call.returned is None
+    pick, *sides = rest or [test]
+    if (pick.kind, pick.scale) != ("pick", grid) or not np.array_equal(pick.given, scores):
+        return False
+    drawn_from = [draw.given for draw in sides if draw.kind == "uniform"]
+    return drawn_from == list(boxes[pick.result]) and call.returned == [draw.result for draw in sides]
+
+
+def _fine_pick_within(call: Call, step: Pick) -> bool:
+    """A pick, in two stages if there are many, then an integer of the stretch that was picked."""
+    scores, bounds = call.statistic
+    if not call.draws:
+        return False
+    *picks, last = call.draws
+    if last.kind != "uniform" or last.result != call.returned:
+        return False
+    if [(p.kind, p.scale) for p in picks] != [("pick", step.scale)] * (1 if len(scores) <= _BLOCK else 2):
+        return False
+    first, end = 0, len(scores)
+    if len(picks) == 2:
+        size = max(int(sqrt(len(scores))), 1)
+        blocks = [scores[a : a + size] for a in range(0, len(scores), size)]
+        own = np.array([_log_sum(block, step.scale) for block in blocks])
+        if own.shape != picks[0].given.shape or np.abs(own - picks[0].given).max() > 2:
+            return False
+        first = picks[0].result * size
+        end = min(first + size, len(scores))
+    return np.array_equal(picks[-1].given, scores[first:end]) and last.given == bounds[first + picks[-1].result]
+
+
+def _log_sum(scores: Any, scale: float) -> float:
+    """scale·ln Σ exp(score/scale), in grid steps."""
+    highest = int(scores.max())
+    return highest + float(scale * logsumexp((scores - highest) / scale))

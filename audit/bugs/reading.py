@@ -1,0 +1,43 @@
+"""Files in which one bad line changes how the others are read, or is quoted."""
+
+from typing import Any
+
+from audit.bugs.bug import Bug, changing
+from privreg import files
+from privreg.errors import SchemaError
+
+_numbers = files._numbers
+
+
+def _quote_the_cell(cells: Any, mark: str) -> Any:
+    numbers = _numbers(cells, mark)
+    for cell, number in zip(cells.to_pylist(), numbers.to_pylist(), strict=True):
+        if number is None and cell not in ("", None):
+            raise SchemaError(f"not a number: {cell}")
+    return numbers
+
+
+def _any_cell_decides(cells: list[str], number: Any) -> str:
+    return "number" if all(number.fullmatch(cell) for cell in cells if cell) else "text"
+
+
+BUGS = {
+    "open quote": Bug(
+        "a quote that is not closed takes the lines after it",
+        changing((files._Utf8, "_checked", lambda _, line: line)),
+        "privreg fit",
+        "hostile input",
+    ),
+    "a cell in a message": Bug(
+        "an error that quotes the cell it stumbled on",
+        changing((files, "_numbers", _quote_the_cell)),
+        "privreg fit",
+        "hostile input",
+    ),
+    "any cell decides": Bug(
+        "a column is text as soon as one of its cells is",
+        changing((files, "_kind_of_cells", _any_cell_decides)),
+        "privreg fit",
+        "hostile input",
+    ),
+}
