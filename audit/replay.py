@@ -33,7 +33,7 @@ from audit.tape import NOWHERE, Added, Diverged, Tape
 
 CHECKS = {
     "calls": "the same steps with the same parameters, in the same order",
-    "path": "the same lines run where it is decided what is released",
+    "path": "the same lines run where it is decided what is released (not in kernels, median and Tukey depth)",
     "noise": "the noise is asked for what the step declares, and its results are what is released",
     "spent first": "a step is written down as spent before its noise is drawn",
     "statistics": "no statistic moves by more than the step declares",

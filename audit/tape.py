@@ -26,15 +26,15 @@ from privreg.regression.selected import SelectThenRegress
 
 _FITS = ((privreg.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
 _PACKAGE = Path(privreg.base.__file__).parent
-# Where it is decided what is released and how. Below, in the kernels and in what computes a statistic, the path may
-# depend on the data, because only its result goes on, through the noise.
+# Where it is decided what is released and how. In the kernels, and in the median and the Tukey depth, how often a loop
+# is run depends on the data; only a statistic comes of it, and goes through the noise.
 _DECIDING = (
     "regression/",
     "selection/",
     "base.py",
-    "mechanisms/peel.py",
-    "mechanisms/moments.py",
-    "mechanisms/count.py",
+    "spending.py",
+    "persons.py",
+    *(f"mechanisms/{name}.py" for name in ("count", "mean", "moments", "peel", "quantile", "screening", "spread")),
 )
 
 
