@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import results
-from audit.mechanisms import ASSUMED, MECHANISMS
+from audit.mechanisms import ASSUMED, MECHANISMS, REPAIRED
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "verification.md"
 
@@ -29,6 +29,7 @@ def render() -> str:
         _mutants(found["mutants"]),
         _bits(found["bits"]),
         _fuzz(found["fuzz"]),
+        "## What was found and repaired\n\n" + "\n".join(f"- {text}" for text in REPAIRED),
         "## What is assumed\n\n" + "\n".join(f"- {text}" for text in ASSUMED),
     ]
     return "\n\n".join(parts) + "\n"
@@ -60,15 +61,15 @@ def _mechanisms(found: dict[str, Any]) -> str:
             moves[step] = max(moves.get(step, 0.0), part)
     rows = []
     for m in MECHANISMS:
-        measured = [r for r in found["blackbox"]["rows"] if r["mechanism"] in m.audits and r["noise"] == "OpenDP"]
-        best = max(measured, key=lambda r: r["tight"], default=None)
+        measured = [r for r in found["blackbox"]["rows"] if r["mechanism"] in m.audits]
+        best = max(measured, key=lambda r: (r["noise"] == "OpenDP", r["tight"]), default=None)
         moved = max((moves[step] for step in m.steps if step in moves), default=None)
         rows.append([
             m.name,
             ", ".join(f"[{proof}](proofs/{proof}.md)" for proof in m.proofs),
             ", ".join(f"`{test}`" for test in m.tests),
             "" if moved is None else f"{moved:.2f}",
-            "" if best is None else f"{best['bound']:.2f} of {best['epsilon']:.2f}",
+            "" if best is None else f"{best['bound']:.2f} of {best['epsilon']:.2f} ({best['noise']})",
         ])  # fmt: skip
     head = ["mechanism", "proof", "exact tests in `tests/`", "largest move", "ε measured, of ε claimed"]
     return f"""## Every mechanism
@@ -76,8 +77,8 @@ def _mechanisms(found: dict[str, Any]) -> str:
 Each is proved by hand, in a note that says why the claim holds. *Exact tests* compute both laws on small tables,
 exhaustively where that is possible, and compare them with the claim. *Largest move* is how far the statistic went
 between neighbours in record and replay, in units of its declared sensitivity: 1 is reached, more never. *Measured*
-is the ε that an attacker with {found["blackbox"]["runs"]:,} outputs of the private noise from each of two
-neighbours can prove, for the most telling claim; the claim must be above.
+is the ε that an attacker with {found["blackbox"]["runs"]:,} outputs from each of two neighbours can
+prove, for the most telling claim; the claim must be above.
 
 {table(head, rows)}"""
 
