@@ -126,7 +126,7 @@ def _check_public(messages: Sequence[str | None], header: str, content: bytes, n
     """No number but of columns, and no cell with a digit in it, stands in a message."""
     text = content.decode("latin-1")
     cells = {cell for cell in re.split(r'[,;\t|"\r\n\x1f ]+', text) if len(cell) > 3 and re.search("[0-9]", cell)}
-    columns = sum(map(header.count, ",;\t|")) + 1
+    columns = sum(map(header.count, ",;\t|\x1f")) + 1
     quoted = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
     named = "|".join([quoted, *map(re.escape, sorted(names, key=len, reverse=True))])
     for message in filter(None, messages):
