@@ -77,8 +77,8 @@ def _spend(ledger: Ledger) -> None:
     outcome(ledger.check, "people", REQUEST)
     spent = outcome(ledger.spend, "people", REQUEST)
     if spent.message is None:
-        (after,) = outcome(ledger.status, "people").value or (None,)
-        if after is None or not after.within:
+        after = outcome(ledger.status, "people")
+        if after.message is None and not after.value[0].within:  # a ledger that is refused lets nothing more through
             raise Finding("a request was let through that is not within the budget")
         outcome(ledger.close, spent.value, None)
 
