@@ -49,9 +49,9 @@ def _opening(found: dict[str, Any]) -> str:
 <!-- Written by `python -m audit.page` from results/audit/*.json. Run `make audit` instead of editing. -->
 
 A proof can be right and the program wrong. This page says, for every mechanism, what is proved, what was checked
-exactly, what was measured, and what is assumed. `make audit` repeats all of it, and writes this page. The last run
-took {minutes:.0f} minutes on {machine["cores"]} cores (Python {machine["python"]}, {libraries}); minutes for each
-part: {times}."""
+exactly, what was measured, and what is assumed. `make audit` repeats all of it, and writes this page. Its parts
+last took {minutes:.0f} minutes together on {machine["cores"]} cores (Python {machine["python"]}, {libraries}); they
+take less where nothing runs beside them. Minutes of each: {times}."""
 
 
 def _mechanisms(found: dict[str, Any]) -> str:
