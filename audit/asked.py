@@ -25,8 +25,7 @@ def wrong_noise(call: Call) -> str | None:
     else:
         assert isinstance(step, ProposeTestRelease)
         fine = _fine_test(call, step)
-    asked = [(draw.kind, draw.scale) for draw in call.draws]
-    return None if fine else f"step {step.name!r} declares {step.parameters} but asks the noise for {asked}"
+    return None if fine else f"step {step.name!r} declares {step.parameters} but asks the noise for {_asked(call)}"
 
 
 def _asked(call: Call) -> list[tuple[str, float]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, logsumexp
 
+from audit.moves import passes
 from audit.tape import Added, Call, Tape
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import Account
@@ -133,9 +134,8 @@ class _TestLaw:
     """Logarithms of the law of a propose-test-release: to fail, to pass, and the density of a point that is drawn."""
 
     def __init__(self, step: ProposeTestRelease, distance: int, scores: Int64, grid: float, boxes: list[Any]) -> None:
-        beyond, p = step.threshold - distance, np.exp(-1 / step.scale)
-        passes = p**beyond / (1 + p) if beyond > 0 else 1 - p ** (1 - beyond) / (1 + p)
-        self.passes, self.fails = (log(passes), log(1 - passes)) if scores.size else (-inf, 0.0)
+        chance = passes(step, distance)
+        self.passes, self.fails = (log(chance), log(1 - chance)) if scores.size else (-inf, 0.0)
         # Boxes are nested: a point is in the first so many of them, and its density is the sum over those.
         volumes = np.array([sum(log(high - low) for low, high in box) for box in boxes])
         inside = np.logaddexp.accumulate(log_law(scores, grid) - volumes) if scores.size else np.empty(0)

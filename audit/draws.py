@@ -121,7 +121,7 @@ def _private_estimators() -> list[Any]:
 
 def drawn_alike_after_fork() -> bool:
     """Whether two processes that split off from this one draw the same noise."""
-    OpenDPNoise().gaussian(np.zeros(8, np.int64), 2.0**40)  # so that a buffer, if there is one, is filled
+    _draw_some()  # so that a buffer, if there is one, is filled
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
         with ProcessPoolExecutor(1, get_context("fork")) as one, ProcessPoolExecutor(1, get_context("fork")) as two:
@@ -158,8 +158,10 @@ def _watched() -> Iterator[Counter[float]]:
     makers: dict[str, Any] = {name: partial(making, getattr(measurements, name)) for name in _MAKERS}
     with patch.multiple(measurements, **makers):
         _forget_samplers()
-        yield drawn
-    _forget_samplers()
+        try:
+            yield drawn
+        finally:
+            _forget_samplers()
 
 
 _MAKERS = ("make_noisy_max", "make_laplace", "make_gaussian")

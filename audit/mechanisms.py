@@ -101,8 +101,8 @@ ASSUMED = (
 
 # By the audits themselves, while they were built: none in a mechanism, all in how hostile input is read.
 REPAIRED = (
-    "One cell of 40,000 digits and a letter took a minute and a half to be read as a number: one record could hang a "
-    "fit.",
+    "A long cell that is nearly a number took time that grew with the square of its length: one record could hang "
+    "a fit.",
     "A quote left open in the header of a CSV file put the first records into a column's name, which messages show.",
     "One NA among declared levels, one date that Python cannot hold, one text that is not UTF-8, one signalling NaN: "
     "each could turn a fit into an error or a warning.",

@@ -122,7 +122,7 @@ def _part_of_delta(one: Any, two: Any, step: ProposeTestRelease) -> float:
         for j in range(len(other_boxes)):
             cell = common[i][j] - common[i + 1][j] - common[i][j + 1] + common[i + 1][j + 1]
             total += max(mine[i] - factor * other[j], Fraction()) * cell
-    return float(total * Fraction(_passes(step, distance)) / Fraction(step.delta)) * (1 - 1e-9)
+    return float(total * Fraction(passes(step, distance)) / Fraction(step.delta)) * (1 - 1e-9)
 
 
 def _density(statistic: Any) -> tuple[list[Fraction], list[Any]]:
@@ -139,7 +139,7 @@ def _common(one: Any, two: Any) -> int:
     return prod(max(min(b, d) - max(a, c), 0) for (a, b), (c, d) in zip(one, two, strict=True))
 
 
-def _passes(step: ProposeTestRelease, distance: int) -> float:
+def passes(step: ProposeTestRelease, distance: int) -> float:
     """The chance that discrete Laplace noise takes the distance to the threshold."""
     missing, p = step.threshold - distance, exp(-1 / step.scale)
     return p**missing / (1 + p) if missing > 0 else 1 - p ** (1 - missing) / (1 + p)

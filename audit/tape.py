@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -200,15 +201,10 @@ class Tape:
         return traced
 
 
-_DECIDES: dict[str, bool] = {}
-
-
+@cache
 def _decides(filename: str) -> bool:
-    if filename not in _DECIDES:
-        path = Path(filename)
-        inside = path.is_relative_to(_PACKAGE)
-        _DECIDES[filename] = inside and path.relative_to(_PACKAGE).as_posix().startswith(_DECIDING)
-    return _DECIDES[filename]
+    path = Path(filename)
+    return path.is_relative_to(_PACKAGE) and path.relative_to(_PACKAGE).as_posix().startswith(_DECIDING)
 
 
 class _TapedNoise:
