@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SchemaError,
     )
     from privreg.model_file import load_model
+    from privreg.parquet import ParquetTable
     from privreg.planner import plan
     from privreg.privacy.ledger import Ledger
     from privreg.regression.boosted_adassp import BoostedAdaSSP
@@ -38,6 +39,7 @@ __all__ = [
     "NonDP",
     "NotPrivateWarning",
     "NotReleasedWarning",
+    "ParquetTable",
     "PrivateLinearRegression",
     "PrivregError",
     "SchemaError",
@@ -60,6 +62,7 @@ _HOME = {
     "NonDP": "privreg.regression.non_dp",
     "NotPrivateWarning": "privreg.errors",
     "NotReleasedWarning": "privreg.errors",
+    "ParquetTable": "privreg.parquet",
     "PrivateLinearRegression": "privreg.regression.private_linear",
     "PrivregError": "privreg.errors",
     "SchemaError": "privreg.errors",

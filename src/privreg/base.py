@@ -1,27 +1,34 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from privreg.errors import SchemaError
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Step
+from privreg.records.base import Records
+from privreg.records.opening import is_elsewhere, is_parquet, open_records, parquet_levels
 from privreg.spending import Spender
-from privreg.tables import Categories, Records, Table, read_table, read_target
+from privreg.tables import Categories, Table, read_table
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
     """Whether a parameter is a whole number, and large enough."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+_OTHER_COLUMNS = "X has other feature columns or declared levels than the table this was fitted on"
 
 
 def forget_fit(estimator: BaseEstimator) -> None:
@@ -46,8 +53,35 @@ class TableEstimator(BaseEstimator):
         table = read_table(X, self.categories)
         validate_data(self, X, reset=False, skip_check_array=True)
         if table.names != self._names:
-            raise ValueError("X has other feature columns or declared levels than the table this was fitted on")
+            raise ValueError(_OTHER_COLUMNS)
         return table
+
+    def _tables(self, X: Any) -> Iterator[Table]:
+        """The same of a table of any size, part by part."""
+        if is_parquet(X):
+            check_is_fitted(self)
+            names = list(getattr(self, "feature_names_in_", self._names))
+            missing = [name for name in names if name not in X.columns]
+            if missing:
+                raise SchemaError(f"{X!r} has no column {missing[0]!r}, which the model was fitted on")
+            levels = parquet_levels(X, names, self.categories)
+            for batch in [X.no_rows(names, levels)] if not X.parts else X.batches(names, levels):
+                table = read_table(batch, levels)
+                if table.names != self._names:
+                    raise ValueError(_OTHER_COLUMNS)
+                yield table
+        else:
+            yield self._table(X)
+
+    def _remember(self, X: Any, records: Records, named: bool) -> None:
+        """The columns of a table, as scikit-learn does."""
+        if not is_elsewhere(X):
+            validate_data(self, X, reset=True, skip_check_array=True)
+        elif named:
+            self.feature_names_in_ = np.array(records.sources, np.object_)
+            self.n_features_in_ = len(records.sources)
+        else:
+            self.n_features_in_ = len(records)
 
     def _labels(self, columns: list[int]) -> list[Any]:
         """What a user calls these columns: names, or numbers for an array."""
@@ -85,20 +119,28 @@ class PrivateEstimator(Spender, TableEstimator):
         """Learn from X and y. Spends the budget."""
         return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any, choose: Callable[[Records, Noise], Records] | None = None) -> Self:
-        """`choose` may leave out records, before anything is computed on them."""
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        choose: Callable[[Records, Noise], Records] | None = None,
+        only: list[int] | None = None,
+    ) -> Self:
+        """`choose` may leave out records, before anything is computed on them; `only` are the features to use."""
         budget = self._budget()
         self._check_parameters(budget)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
         self._ask_ledger()
         forget_fit(self)
-        table = read_table(X, self.categories)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        records = Records(table, read_target(y))
+        options = {"groups": groups, "watch": self._watch, "only": only}
+        records = open_records(X, y, self.categories, self.n_jobs, **options)
+        self._remember(X, records, only is None)
         noise = noise_for(self.random_state)
         if choose is not None:
             records = choose(records, noise)
-        account = self._open_account(budget, len(table), noise)
+        account = self._open_account(budget, len(records), noise)
         account.watch = self._watch
         with self._entered() as entry:
             try:
@@ -106,7 +148,7 @@ class PrivateEstimator(Spender, TableEstimator):
             finally:
                 self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
             entry.receipt = self.receipt_
-        self._names = table.names
+        self._names = records.names
         return self
 
     @property

@@ -2,52 +2,23 @@
 
 What a file shows of itself is its *schema*: of Parquet the types, of text the header line and the kinds of the columns,
 decided by the first 100 rows. Only the schema may cause an error. After that every cell is read by a fixed rule that
-looks at this cell alone, and what cannot be used becomes a missing value, without a message:
-
-- blanks (ASCII) around a cell are no part of it;
-- a number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional
-  exponent (``-1``, ``+.5``, ``1.``, ``2e-3``); its value is the nearest float64, and beyond its range it is missing;
-- a boolean is ``true`` or ``false`` in any case;
-- text is missing if it is one of the words for it (`MISSING`) and not a declared level, or if it is not UTF-8.
-
-A line of text is a record, so that no record can reach into another. A line with too few or too many fields, or with a
-quote that is not closed, is left out when records are read, and refused when rows are to be predicted, where every row
-needs its answer.
+looks at this cell alone, and what cannot be used becomes a missing value, without a message.
 """
 
-import csv
-import math
+import glob
+import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from privreg.errors import SchemaError
 
-SCHEMA_ROWS = 100
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")
-
-_BLANKS = " \t\n\r\v\f"
-_SEPARATORS = ",;\t|"
-_NO_SEPARATOR = "\x1f"  # of a file with one column; no program writes it into a cell
-_HEADER_LIMIT = 1 << 20
-_BLOCK = 1 << 22  # bytes of text that are parsed at a time, or one line if that is longer
-_BATCH_ROWS = 1 << 16  # of Parquet
-
-# Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
-_NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
-# Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
-_PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
-_PLAIN_LENGTH = 64
 
 _REFUSED = {
     b"\x1f\x8b": "is compressed (gzip): unpack it first",
@@ -59,6 +30,8 @@ _REFUSED = {
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
 }
+_PARQUET_ENDS = (".parquet", ".parq")
+_LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 Levels = Mapping[str, Sequence[Any]]
 Progress = Callable[[float], None]
@@ -73,8 +46,8 @@ class DataFile:
 
     typed = False  # whether the file itself says what kind its columns are
 
-    def __init__(self, path: Path, columns: dict[str, str]) -> None:
-        self.path = path
+    def __init__(self, path: Path | str, columns: dict[str, str]) -> None:
+        self.path = path  # as messages show it
         self.columns = columns  # "number", "boolean", "text", "category", or another type in words
 
     def read(
@@ -85,31 +58,34 @@ class DataFile:
         identifiers: Sequence[str] = (),
     ) -> pa.Table:
         """All records, of these columns only. `progress` is told which part of the file has been read."""
-        self._check(columns, categories)
+        self._check(columns, categories, identifiers)
         tell = progress or (lambda _: None)
         tables = list(self._tables(columns, categories, identifiers, False, tell))
         tell(1.0)
-        return pa.concat_tables([self._convert(self._no_rows(columns), categories, identifiers), *tables])
+        return pa.concat_tables([self._no_rows(columns, categories, identifiers), *tables])
 
     def batches(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
     ) -> Iterator[pa.Table]:
         """The same rows part by part, in bounded memory; a row that is not as wide as the header is an error."""
-        self._check(columns, categories)
+        self._check(columns, categories, identifiers)
         return self._tables(columns, categories, identifiers, True, lambda _: None)
 
     def levels(self, column: str) -> list[Any]:
         """The levels that the file itself declares for a column of kind "category"."""
-        raise SchemaError(f"{self.path} declares no levels for column {column!r}; {_declare(column)}")
+        raise SchemaError(
+            f"{self.path} declares no levels for column {column!r}; declare its levels with --category {column}=a,b,c"
+        )
 
-    def _check(self, columns: Sequence[str], categories: Levels) -> None:
+    def _check(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> None:
+        del identifiers  # any column can be one
         for name in columns:
             if name not in self.columns:
                 raise SchemaError(f"{self.path} has no column {name!r}")
             if name in categories:
-                _levels_type(name, categories[name])
+                levels_type(name, categories[name])
 
-    def _no_rows(self, columns: Sequence[str]) -> pa.Table:
+    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         raise NotImplementedError
 
     def _tables(
@@ -117,13 +93,23 @@ class DataFile:
     ) -> Iterator[pa.Table]:
         raise NotImplementedError
 
-    def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
-        raise NotImplementedError
-
 
 def open_file(path: str | Path) -> DataFile:
-    """Read the schema of a file. What the operating system refuses is an OSError, an unusable file a SchemaError."""
+    """Read the schema of a file, or of the Parquet files that a folder or a pattern like ``*.parquet`` stands for.
+
+    What the operating system refuses is an OSError, an unusable file a SchemaError.
+    """
+    from privreg.parquet import ParquetTable
+    from privreg.text_file import TextFile
+
     path = Path(path)
+    if path.is_dir() or is_pattern(path) or first_bytes(path).startswith(b"PAR1"):
+        return ParquetTable(path)
+    return TextFile(path)
+
+
+def first_bytes(path: Path) -> bytes:
+    """The start of a file. Refuses what cannot be read twice, and what is known to be of no use."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise SchemaError(f"{path} is not a file that can be read twice; save the data in a file first")
@@ -134,289 +120,72 @@ def open_file(path: str | Path) -> DataFile:
     for magic, message in _REFUSED.items():
         if start.startswith(magic):
             raise SchemaError(f"{path} {message}")
-    return _Parquet(path) if start.startswith(b"PAR1") else _Text(path)
+    return start
 
 
-class _Text(DataFile):
-    """Delimited text. It is parsed by arrow into cells, which are then read one by one by the rules above."""
-
-    def __init__(self, path: Path) -> None:
-        with _open_text(path) as text:
-            header = _header(text, path)
-        self._separator = _separator(header)
-        self._names = _names(header, self._separator, path)
-        self.path = path
-        rows = self._schema_rows()
-        self._mark = "." if self._separator == "," else _decimal_mark(rows)
-        number = _number_pattern(self._mark)
-        super().__init__(path, {name: _kind_of_cells(cells, number) for name, cells in rows.items()})
-
-    def _no_rows(self, columns: Sequence[str]) -> pa.Table:
-        return pa.schema([(name, pa.string()) for name in columns]).empty_table()
-
-    def _tables(
-        self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
-        for table, odd in self._cells(columns, progress):
-            if strict and odd:
-                number, fields = odd[0]
-                raise SchemaError(
-                    f"{self.path}: row {number + 1}, the header being row 1, has {fields} field(s), "
-                    f"but the header has {len(self._names)}"
-                )
-            if table.num_rows:
-                yield self._convert(table, categories, identifiers)
-
-    def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
-        arrays = {}
-        for name, cells in zip(table.column_names, table.columns, strict=True):
-            levels = categories.get(name, ())
-            kind = _levels_type(name, levels) if levels else self.columns[name]
-            if name in identifiers:
-                kind = "text"
-            stripped = pc.ascii_trim(cells.combine_chunks(), _BLANKS)
-            arrays[name] = _cells_as(kind, stripped, levels, self._mark)
-        return pa.table(arrays)
-
-    def _schema_rows(self) -> dict[str, list[str]]:
-        """The stripped cells of the first rows, by column, of those that are as wide as the header."""
-        cells: dict[str, list[str]] = {name: [] for name in self._names}
-        good = bad = 0
-        for table, odd in self._cells(self._names, lambda _: None):
-            bad = sum(number <= SCHEMA_ROWS for number, _ in odd)
-            first = table.slice(0, SCHEMA_ROWS - bad - good)
-            good += first.num_rows
-            for name in self._names:
-                cells[name] += [cell.strip(_BLANKS) for cell in first.column(name).to_pylist()]
-            if good + bad >= SCHEMA_ROWS:
-                break
-        if bad > good:
-            raise SchemaError(
-                f"{self.path}: most of the first rows do not have {len(self._names)} field(s) like the header; "
-                "check its separators, and whether a column has no name"
-            )
-        return cells
-
-    def _cells(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
-        """The cells as text, part by part, with the rows found so far that are not as wide as the header."""
-        try:
-            yield from self._parse(columns, progress)
-        except pa.ArrowException:  # its message may quote a cell
-            raise SchemaError(f"{self.path} could not be read as CSV") from None
-
-    def _parse(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
-        odd: list[tuple[int, int]] = []
-
-        def skip(row: pa_csv.InvalidRow) -> str:
-            if len(odd) < SCHEMA_ROWS and row.text.strip(_BLANKS):
-                odd.append((row.number, row.actual_columns))
-            return "skip"
-
-        with _open_text(self.path) as text:
-            _header(text, self.path)
-            stream = _Utf8(text, self._separator, len(self._names))
-            size = max(self.path.stat().st_size, 1)
-            with pa_csv.open_csv(pa.PythonFile(stream, mode="r"), *self._options(columns, skip)) as reader:
-                for count, batch in enumerate(reader):
-                    yield pa.Table.from_batches([batch]), odd
-                    progress(min(stream.positions[min(count, len(stream.positions) - 1)] / size, 1.0))
-                yield reader.schema.empty_table(), odd  # odd rows after the last good one
-
-    def _options(self, columns: Sequence[str], skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
-        return (
-            # Threads would leave the rows without numbers.
-            pa_csv.ReadOptions(block_size=_BLOCK, column_names=self._names, use_threads=False),
-            pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip),
-            pa_csv.ConvertOptions(
-                check_utf8=False,
-                column_types={name: pa.string() for name in self._names},
-                null_values=[],
-                include_columns=list(columns),
-            ),
-        )
+def is_pattern(path: Path) -> bool:
+    """Whether a name stands for others. A file with such a name is meant itself."""
+    return bool(_wild(str(path))) and not path.exists()
 
 
-class _Utf8:
-    """Text read as Latin-1, for arrow in UTF-8: whole lines, valid UTF-8, and one kind of line end only.
-
-    A line is a record. One with a quote that is not closed would go on to the next quote, however many records later;
-    it is made a row of the wrong width instead. Without the rest arrow fails at a row that is both odd and not UTF-8,
-    and loses a line end between two blocks.
-    """
-
-    closed = False
-
-    def __init__(self, text: TextIO, separator: str, columns: int) -> None:
-        self._text = text
-        self._begun = "\n"  # of a line; at first, because arrow refuses a stream without a byte, and skips blank lines
-        self._closed_quotes = _closed_quotes(separator)
-        self._odd = separator.join("x" * (columns + 1))
-        self.positions: list[int] = []  # in the file after each block; arrow reads many blocks ahead
-
-    def read(self, size: int) -> bytes:
-        try:
-            return self._lines(max(size // 4, 1)).encode()  # a character takes at most two bytes
-        except ValueError:  # closed while arrow was still reading ahead
-            return b""
-
-    def _lines(self, size: int) -> str:
-        parts, end = [self._begun], -1
-        while end < 0 and (part := self._text.read(size)):
-            parts.append(part)
-            end = part.rfind("\n")
-        block = "".join(parts)
-        whole = len(block) - len(parts[-1]) + end + 1 if end >= 0 else len(block)
-        block, self._begun = block[:whole], block[whole:]
-        self.positions.append(self._text.buffer.tell())
-        return "\n".join(map(self._checked, block.split("\n"))) if '"' in block else block
-
-    def _checked(self, line: str) -> str:
-        return line if '"' not in line or self._closed_quotes.fullmatch(line) else self._odd
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def _closed_quotes(separator: str) -> re.Pattern[str]:
-    """A line in which each field that begins with a quote also ends it."""
-    other = f"[^{re.escape(separator)}]"
-    field = f'(?:"(?:[^"]|"")*+"{other}*+|(?!"){other}*+)'
-    return re.compile(f"{field}(?:{re.escape(separator)}{field})*+")
-
-
-def _open_text(path: Path) -> TextIO:
-    return path.open(encoding="latin-1", newline=None)
-
-
-def _header(text: TextIO, path: Path) -> str:
-    """The first line that is not blank. The text is then at the first record.
-
-    A quoted name may not go on in the next line: that may be a record, and names are shown.
-    """
-    header = ""
-    while not header.strip(_BLANKS):
-        header = text.readline(_HEADER_LIMIT)
-        if not header:
-            raise SchemaError(f"{path} is empty")
-    if len(header) >= _HEADER_LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
-        raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
-    try:
-        header = header.encode("latin-1").decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
-    if "\0" in header:
-        raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
-    return header
-
-
-_QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
-_OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
-
-
-def _outside_quotes(header: str) -> str:
-    return _QUOTED.sub(r"\1", header.removeprefix("ï»¿"))  # a byte order mark, read as Latin-1
-
-
-def _separator(header: str) -> str:
-    count = Counter(c for c in _outside_quotes(header) if c in _SEPARATORS)
-    return max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
-
-
-def _names(header: str, separator: str, path: Path) -> list[str]:
-    try:
-        fields = next(csv.reader([header], delimiter=separator, skipinitialspace=True))
-    except csv.Error:  # a name of more than 131,072 characters
-        raise SchemaError(f"the header line of {path} cannot be read") from None
-    names = [name.strip() for name in fields]
-    if len(names) > 1 and all(_number_pattern(".").fullmatch(name) for name in names):
-        raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
-    times = Counter(names)
-    for position, name in enumerate(names, 1):
-        if not name:
-            raise SchemaError(f"column {position} of {path} has no name in the header line; name it or remove it")
-        if times[name] > 1:
-            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-    return names
-
-
-def _number_pattern(mark: str) -> re.Pattern[str]:
-    return re.compile(_NUMBER.format(mark=re.escape(mark)))
-
-
-def _decimal_mark(rows: dict[str, list[str]]) -> str:
-    """The mark of the file, by the cells of the schema rows that have one: a point unless commas outnumber it."""
-    every = [cell for cells in rows.values() for cell in cells]
-
-    def fractions(mark: str) -> int:
-        pattern = _number_pattern(mark)
-        return sum(mark in cell and bool(pattern.fullmatch(cell)) for cell in every)
-
-    return "," if fractions(",") > fractions(".") else "."
-
-
-def _kind_of_cells(cells: list[str], number: re.Pattern[str]) -> str:
-    """At least half decides, so that no single row does, except near the half."""
-    present = [cell for cell in cells if cell.lower() not in MISSING]
-    if 2 * sum(bool(number.fullmatch(cell)) for cell in present) >= len(present):
-        return "number"
-    if 2 * sum(cell.lower() in ("true", "false") for cell in present) >= len(present):
-        return "boolean"
-    return "text"
-
-
-def _cells_as(kind: str, cells: pa.Array, levels: Sequence[Any], mark: str) -> pa.Array:
-    """Stripped cells (UTF-8 read as Latin-1) in one kind; null where a cell is not of it."""
-    if kind == "number":
-        return _numbers(cells, mark)
-    if kind == "boolean":
-        lower = pc.ascii_lower(cells)
-        true = pc.equal(lower, "true")
-        return pc.if_else(pc.or_(true, pc.equal(lower, "false")), true, None)
-    text = _each(cells, pc.invert(pc.string_is_ascii(cells)), _original_text)
-    words = pc.is_in(pc.ascii_lower(text), pa.array(MISSING))
-    declared = pc.is_in(text, pa.array([level for level in levels if isinstance(level, str)], pa.string()))
-    return pc.if_else(pc.and_not(words, declared), None, text)
-
-
-def _numbers(cells: pa.Array, mark: str) -> pa.Array:
-    """The numbers among stripped cells. Plain ones are read by arrow, the others one by one; the cell alone decides."""
-    pattern = _number_pattern(mark)
-
-    def number(cell: str) -> float | None:
-        if not pattern.fullmatch(cell):
-            return None
-        value = float(cell.replace(mark, "."))
-        return value if math.isfinite(value) else None
-
-    if mark == ",":
-        has_point = pc.match_substring(cells, ".")
-        pointed = pc.if_else(has_point, "", pc.replace_substring(cells, ",", "."))
+def parquet_files(source: Path) -> list[Path]:
+    """The files that a path, a folder or a pattern stands for, in the natural order of their names: 2 before 10."""
+    if source.is_dir():
+        found, root = _below(source), source
+    elif is_pattern(source):
+        found, root = _matches(source)
     else:
-        pointed = cells
-    plain = pc.and_(
-        pc.match_substring_regex(pointed, _PLAIN_NUMBER), pc.less_equal(pc.binary_length(pointed), _PLAIN_LENGTH)
-    )
-    values = pc.cast(pc.if_else(plain, pointed, None), pa.float64())
-    return _each(cells, pc.and_(pc.invert(plain), pc.greater(pc.binary_length(cells), 0)), number, values)
+        return [source]
+    if not found:
+        ends = "is a folder without files that end in .parquet or .parq" if root is source else "matches no file"
+        raise SchemaError(f"{source} {ends}")
+    for path in found:
+        for folder in path.relative_to(root).parts[:-1]:
+            if key := re.match("[^=]+(?==)", folder):  # no value is shown: it is that of records
+                raise SchemaError(
+                    f"{source} has folders called {key[0]}=…, but columns kept in folder names are not read; write "
+                    f"{key[0]!r} into the files as a column, or give a list of files to go without it"
+                )
+    return sorted(found, key=lambda path: _natural(str(path)))
 
 
-def _original_text(cell: str) -> str | None:
-    try:
-        return cell.encode("latin-1").decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+def _below(folder: Path) -> list[Path]:
+    found = []
+    for top, folders, names in os.walk(folder, onerror=_fail, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(_LEFT_OUT)]
+        found += [Path(top, name) for name in names if name.endswith(_PARQUET_ENDS) and not name.startswith(_LEFT_OUT)]
+    return found
 
 
-def _each(cells: pa.Array, which: pa.Array, function: Callable[[str], Any], others: pa.Array | None = None) -> pa.Array:
-    """`others` (if not given, the cells), with the value of a function in place of the chosen ones."""
-    others = cells if others is None else others
-    if not pc.any(which).as_py():
-        return others
-    values = pa.array([function(cell) for cell in cells.filter(which).to_pylist()], others.type)
-    return pc.replace_with_mask(others, which, values)
+def _fail(error: OSError) -> None:
+    raise error
 
 
-def _levels_type(column: str, levels: Sequence[Any]) -> str:
+def _matches(pattern: Path) -> tuple[list[Path], Path]:
+    """The files that match, and the folder above all wildcards."""
+    fixed = next(i for i, part in enumerate(pattern.parts) if _wild(part))
+    root, wild = Path(*pattern.parts[:fixed]), pattern.parts[fixed:]
+    hidden = any(part.startswith(_LEFT_OUT) for part in wild)  # asked for
+    found = []
+    for path in map(Path, glob.glob(str(pattern), recursive=True)):
+        if not hidden and any(part.startswith(_LEFT_OUT) for part in path.relative_to(root).parts):
+            continue
+        if not path.is_dir():
+            found.append(path)
+        elif "**" not in wild:
+            raise SchemaError(f"{path}, which {pattern} matches, is a folder; write {pattern}/*.parquet for its files")
+    return found, root
+
+
+def _wild(name: str) -> bool:
+    return re.search(r"[*?[]", name) is not None
+
+
+def _natural(name: str) -> tuple[list[str | int], str]:
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))], name
+
+
+def levels_type(column: str, levels: Sequence[Any]) -> str:
     """The kind that declared levels have in common."""
     if levels and all(isinstance(level, str) for level in levels):
         return "text"
@@ -425,175 +194,3 @@ def _levels_type(column: str, levels: Sequence[Any]) -> str:
     if levels and all(isinstance(level, int | float | np.number) and not isinstance(level, bool) for level in levels):
         return "number"
     raise SchemaError(f"the levels of column {column!r} must be all text or all numbers, at least one")
-
-
-def _declare(column: str) -> str:
-    return f"declare its levels with --category {column}=a,b,c"
-
-
-class _Parquet(DataFile):
-    """Parquet. Types and dictionaries are in the file."""
-
-    typed = True
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with self._open() as file:
-            self._schema = self._guarded(lambda: file.schema_arrow)
-        for name, times in Counter(self._guarded(lambda: self._schema.names)).items():
-            if times > 1:
-                raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-        # The index of a pandas frame is not one of its columns.
-        fields = [f for f in self._schema if not re.fullmatch(r"__index_level_\d+__", f.name)]
-        if not fields:
-            raise SchemaError(f"{path} has no columns")
-        super().__init__(path, {f.name: _kind_of_type(f.type) for f in fields})
-
-    def levels(self, column: str) -> list[Any]:
-        """The dictionary that all row groups have in common. One that was made while reading would show the data."""
-        if self.columns.get(column) != "category":
-            return super().levels(column)
-        field = self._schema.field(column)
-        found: list[pa.Array] = []
-        with self._open() as file:
-            for group in range(file.num_row_groups):
-                if not _has_dictionary(file.metadata.row_group(group), column):
-                    return super().levels(column)
-                found += self._dictionaries(file, group, column)
-        unlike = not found or any(not d.equals(found[0]) for d in found)
-        from_data = any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {})
-        if unlike or from_data or found[0].null_count or not _is_text(field.type.value_type):
-            return super().levels(column)
-        return self._guarded(found[0].to_pylist)
-
-    def _dictionaries(self, file: pq.ParquetFile, group: int, column: str) -> list[pa.Array]:
-        table = self._guarded(lambda: file.read_row_group(group, [column]))
-        return [chunk.dictionary for chunk in table.column(column).chunks]
-
-    def _no_rows(self, columns: Sequence[str]) -> pa.Table:
-        return pa.schema([self._schema.field(name) for name in columns]).empty_table()
-
-    def _tables(
-        self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
-        del strict  # all rows have the same width
-        with self._open() as file:
-            rows, done = max(file.metadata.num_rows, 1), 0
-            batches = file.iter_batches(_BATCH_ROWS, columns=list(columns), use_threads=True)
-            while (batch := self._guarded(lambda: next(batches, None))) is not None:
-                table = pa.Table.from_batches([batch]).select(list(columns))
-                yield self._guarded(partial(self._convert, table, categories, identifiers))
-                done += table.num_rows
-                progress(done / rows)
-
-    def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
-        arrays = {}
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            array = _decoded(column)
-            if name in identifiers:
-                arrays[name] = _identifier(array)
-            elif name in categories:
-                arrays[name] = _typed_as(_levels_type(name, categories[name]), _float_decimals(array), name)
-            else:
-                arrays[name] = _float_decimals(array)
-        return pa.table(arrays)
-
-    def _open(self) -> pq.ParquetFile:
-        # Not a row group at once: it may be the whole file.
-        return self._guarded(lambda: pq.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False))
-
-    def _guarded(self, function: Callable[[], Any]) -> Any:
-        """What arrow says of a damaged file may quote it."""
-        try:
-            return function()
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # of the operating system
-                raise
-        raise SchemaError(f"{self.path} could not be read as Parquet")
-
-
-def _has_dictionary(group: pq.RowGroupMetaData, column: str) -> bool:
-    """Whether the row group stores a dictionary; if not, arrow makes one of the values present."""
-    chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
-    return group.num_rows == 0 or any("DICTIONARY" in encoding for encoding in chunk.encodings)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def _kind_of_type(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_dictionary(kind):
-        return "category"
-    if _is_text(kind):
-        return "text"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "timestamp"
-    return "nothing" if types.is_null(kind) else str(kind)
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.Array:
-    """One array, without dictionary and without text that is not UTF-8."""
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # older arrow, if there is no chunk
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return _valid_text(array) if _is_text(array.type) else array
-
-
-def _float_decimals(array: pa.Array) -> pa.Array:
-    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
-        return pc.cast(array, pa.float64(), safe=False)
-    return array
-
-
-def _valid_text(array: pa.Array) -> pa.Array:
-    raw = pc.cast(array, pa.large_binary())
-    try:
-        return pc.cast(raw, pa.large_string())  # only if every cell is UTF-8
-    except pa.ArrowInvalid:
-        return pa.array([None if cell is None else _utf8(cell) for cell in raw.to_pylist()], pa.large_string())
-
-
-def _utf8(cell: bytes) -> str | None:
-    try:
-        return cell.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _identifier(array: pa.Array) -> pa.Array:
-    """Decimals are not rounded; points in time are integers, since not all can be made into Python objects."""
-    kind = array.type
-    if pa.types.is_decimal(kind):
-        return pc.cast(array, pa.string())
-    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    return array
-
-
-def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
-    """A column in the kind of its levels: numbers as text are written like 1 or 1.5, booleans like True."""
-    is_text, is_boolean = _is_text(array.type), pa.types.is_boolean(array.type)
-    if not (is_text or is_boolean or _kind_of_type(array.type) == "number"):
-        raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
-    if kind == "text":
-        if is_boolean:
-            return pc.if_else(array, "True", "False")
-        text = pc.cast(array, pa.large_string())
-        return text if is_text else pc.replace_substring_regex(text, r"\.0$", "")
-    if is_text:
-        return _cells_as(kind, pc.ascii_trim(array, _BLANKS), (), ".")
-    if kind == "number":
-        return pc.cast(array, pa.float64(), safe=False)
-    if is_boolean:
-        return array
-    raise SchemaError(f"column {name!r} is of type {array.type}, but its levels are booleans")

@@ -40,7 +40,7 @@ def columns_of(
     numeric: dict[int, Float64] = {}
     codes: dict[int, Codes] = {}
     for source, (name, series) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
-        levels = categories[name] if name in categories else _declared_levels(series, name)
+        levels = categories[name] if name in categories else declared_levels(series, name)
         if levels is None:
             numeric[source] = numbers(series, f"column {name!r}")
             features.append(Column(str(name), source))
@@ -105,7 +105,7 @@ def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
         return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
 
 
-def _declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
+def declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
     """The levels that a column's *type* declares; None if the column is numeric.
 
     Not `Series.cat.get_categories`: that lists the levels present in the data.

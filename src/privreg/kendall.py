@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privreg.kernels.pairs import concordance
-from privreg.kernels.ranks import rank_column, rank_columns
-from privreg.tables import Records, read_table, read_target
+from privreg.records.base import TARGET
+from privreg.records.opening import open_records
 
 
 def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.float64]:
@@ -18,6 +17,6 @@ def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.flo
     expectation of that under random tie-breaking, so a constant column scores 0. Records with a missing or non-finite
     value are left out. Exact in int64, one O(n log n) count per column on `n_jobs` threads.
     """
-    records = Records(read_table(X), read_target(y))
-    pairs = concordance(rank_column(records.target), rank_columns(records, n_jobs), n_jobs)
+    records = open_records(X, y, None, n_jobs)
+    pairs = records.ranking().concordance(TARGET, range(len(records)))
     return pairs / max(records.n_records - 1, 1)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from privreg.errors import SchemaError
 from privreg.kernels.ranks import Int64
 from privreg.privacy.noise import Noise
-from privreg.tables import Records, read_identities
+from privreg.records.base import Records
 
 _KEYS = 2**62  # random keys decide; that two are equal is as good as impossible, and harmless
 
@@ -21,10 +20,7 @@ def keep_rows(records: Records, groups: Any, most: int, noise: Noise) -> Records
     A person's choice depends on that person's records and on random numbers of their own, so that adding or removing a
     person changes at most `most` records and no others.
     """
-    persons = read_identities(groups)
-    if persons.size != records.n_rows:
-        raise SchemaError("groups and y have different numbers of rows")
-    persons = records.align(persons)
+    persons = records.identities(groups)
     return records.subset(first_of_each(persons, noise.groups(persons.size, _KEYS), most))
 
 

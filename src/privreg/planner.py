@@ -13,9 +13,10 @@ from privreg.kernels.ranks import Float64
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.noise import SeededNoise
+from privreg.records.memory import MemoryRecords
 from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.schedule import make_schedule
-from privreg.tables import Records, read_table
+from privreg.tables import read_table
 
 STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the label's variance that a linear model explains
 TRIALS = 8
@@ -119,8 +120,8 @@ def _trial(
 ) -> tuple[float, float]:
     """R² on new records of one private fit, and of least squares, on one made-up table."""
     X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
-    records = Records(read_table(X[:rows]), y[:rows])
-    model = Fitting(AdaptiveAccount(budget, SeededNoise(generator)), records, None, 1).run()
+    records = MemoryRecords(read_table(X[:rows]), y[:rows], 1)
+    model = Fitting(AdaptiveAccount(budget, SeededNoise(generator)), records, None).run()
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)

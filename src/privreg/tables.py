@@ -12,7 +12,7 @@ False and True; a plain numpy array has only numbers, its booleans being 0 and 1
 """
 
 from collections import Counter
-from copy import copy
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -23,9 +23,9 @@ from scipy.sparse import issparse
 
 from privreg.errors import SchemaError
 from privreg.frames import Categories, Codes, Column, columns_of, identities, numbers, untyped_identities
-from privreg.kernels.ranks import MAX_RECORDS, Float64, copy_columns
+from privreg.kernels.ranks import Float64, copy_columns
 
-__all__ = ["Categories", "Records", "Table", "read_identities", "read_table", "read_target"]
+__all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"]
 
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
 
@@ -69,6 +69,15 @@ class Table:
                 column[a : a + _ROWS] = values
         return list(block)
 
+    def columns(self, columns: Sequence[int], rows: Any) -> list[Float64]:
+        """Some columns of some rows, a slice or an index, each one piece of memory."""
+        if not isinstance(self._numeric, np.ndarray):
+            return [np.ascontiguousarray(self._values(j, rows)) for j in columns]
+        chosen = self._numeric[rows]
+        if list(columns) != list(range(len(self))):
+            chosen = chosen[:, list(columns)]
+        return list(np.ascontiguousarray(_float64(chosen).T))
+
     def rows(self, index: NDArray[np.int64]) -> Float64:
         """The given rows with all their feature columns, as a new (rows × features) array."""
         if isinstance(self._numeric, np.ndarray):
@@ -101,51 +110,6 @@ class Table:
             return values
         codes = self._codes[feature.source][rows]
         return np.where(codes < 0, np.nan, codes == feature.level)
-
-
-class Records:
-    """The complete records of a table and a target: what every estimator computes on. Their number is secret."""
-
-    def __init__(self, table: Table, target: Float64) -> None:
-        if target.size != table.n_rows:
-            raise SchemaError("X and y have different numbers of rows")
-        if table.n_rows > MAX_RECORDS:
-            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
-        keep = table.complete() & np.isfinite(target)
-        self._kept = None if keep.all() else np.flatnonzero(keep)
-        self._table = table
-        self.target = self.align(target)
-
-    @property
-    def n_records(self) -> int:
-        return self.target.size
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the table, complete or not."""
-        return self._table.n_rows
-
-    def align(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Of an array with a value for each row of the table, the values of the records."""
-        return values if self._kept is None else values[self._kept]
-
-    def subset(self, index: NDArray[np.int64]) -> "Records":
-        """The given records only."""
-        chosen = copy(self)
-        chosen._kept = index if self._kept is None else self._kept[index]
-        chosen.target = self.target[index]
-        return chosen
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def block(self, first: int, last: int, out: Float64) -> list[Float64]:
-        """The columns first … last − 1; `out` (columns × records) takes those that must be copied."""
-        return self._table.block(first, last, self._kept, out)
-
-    def rows(self, index: NDArray[np.int64]) -> Float64:
-        """The given records with all their feature columns, as a new (records × features) array."""
-        return self._table.rows(index if self._kept is None else self._kept[index])
 
 
 def read_table(data: Any, categories: Categories | None = None) -> Table:

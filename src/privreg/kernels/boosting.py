@@ -5,22 +5,19 @@ clip/grid, and kept in 16 bits: its squared norm never exceeds NORM². Sums of p
 order, so one record moves them by its own product and by nothing else (docs/proofs/adassp.md).
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from privreg.kernels.ranks import Float64, Int64
-from privreg.kernels.threads import share_out
-from privreg.tables import Records
 
 Int16 = NDArray[np.int16]
 
 NORM = 2**15 - 1  # largest norm of a rounded row, and largest rounded residual
 
 _BLOCK = 1024  # rows looked at together: their residuals stay in the cache
-_CHUNK = 2**16  # rows handed over at a time; sums of 2^16 products below 2^30 are exact in float64 too
 
 
 def grid_for(width: int) -> float:
@@ -44,9 +41,21 @@ def shrink_factors(rows: Float64, clip: float) -> Float64:
     return factors
 
 
+@dataclass(frozen=True)
+class RoundRows:
+    """Rows (records × features) clipped and rounded, the intercept last: one row of the result for each column."""
+
+    clip: float
+
+    def __call__(self, rows: Float64) -> Int16:
+        width = rows.shape[1] + 1
+        out = np.empty((width, rows.shape[0]), np.int16)
+        _round_rows(rows, self.clip, grid_for(width), out)
+        return out
+
+
 @njit(nogil=True, cache=True)
-def round_rows(rows: Float64, clip: float, grid: float, out: Int16) -> None:
-    """Fill out[:, i] with row i clipped and rounded, the intercept last."""
+def _round_rows(rows: Float64, clip: float, grid: float, out: Int16) -> None:
     n, d = rows.shape
     factors = shrink_factors(rows, clip)
     for i in range(n):
@@ -60,54 +69,32 @@ def round_rows(rows: Float64, clip: float, grid: float, out: Int16) -> None:
             out[:, i] = 0
 
 
-def read_rows(records: Records, clip: float, n_jobs: int | None) -> Int16:
-    """All records clipped and rounded, one row of the result for each column and the intercept."""
-    width = len(records) + 1
-    result = np.empty((width, records.n_records), np.int16)
-    grid = grid_for(width)
-    size = max(2**18 // width, 1)
-
-    def work(chunks: Iterator[int]) -> None:
-        for c in chunks:
-            index = np.arange(c * size, min((c + 1) * size, records.n_records))
-            round_rows(records.rows(index), clip, grid, result[:, index[0] : index[-1] + 1])
-
-    share_out(work, -(-records.n_records // size), n_jobs)
-    return result
+def gram(columns: Int16, target: Float64 | None = None) -> Int64:  # noqa: ARG001
+    """Σ a·aᵀ over a block of records, exactly. The target plays no part."""
+    block = columns.astype(np.float64)
+    return np.asarray(block @ block.T).astype(np.int64)  # below 2^53 for up to 2^23 records: exact in any order
 
 
-def gram(columns: Int16) -> Int64:
-    """Σ a·aᵀ over the records, exactly. BLAS uses the cores it is given."""
-    width, n = columns.shape
-    total = np.zeros((width, width), np.int64)
-    for first in range(0, n, _CHUNK):
-        block = columns[:, first : first + _CHUNK].astype(np.float64)
-        total += (block @ block.T).astype(np.int64)  # integers below 2^46: exact in any order
-    return total
-
-
-def residual_sums(columns: Int16, target: Float64, theta: Float64, clip: float, n_jobs: int | None) -> Int64:
+@dataclass(frozen=True)
+class ResidualSums:
     """Σ a·ρ, exactly, with ρ the residual target − θ·a clipped to ±clip and rounded to whole multiples of clip/NORM."""
-    width, n = columns.shape
-    totals = [np.zeros(width, np.int64)]
 
-    def work(chunks: Iterator[int]) -> None:
-        for c in chunks:
-            totals.append(_residual_sums(columns, target, theta, clip, c * _CHUNK, min((c + 1) * _CHUNK, n)))
+    theta: Float64
+    clip: float
 
-    share_out(work, -(-n // _CHUNK), n_jobs)
-    return np.sum(totals, axis=0)
+    def __call__(self, columns: Int16, target: Float64) -> Int64:
+        return _residual_sums(columns, target, self.theta, self.clip)
 
 
 @njit(nogil=True, cache=True)
-def _residual_sums(columns: Int16, target: Float64, theta: Float64, clip: float, first: int, last: int) -> Int64:
+def _residual_sums(columns: Int16, target: Float64, theta: Float64, clip: float) -> Int64:
     # A record's residual is computed by the same operations in the same order wherever the record stands.
-    width = columns.shape[0]
+    width, n = columns.shape
     sums = np.zeros(width, np.int64)
     rest = np.empty(_BLOCK)
     whole = np.empty(_BLOCK, np.int32)
-    for at in range(first, last, _BLOCK):
-        end = min(at + _BLOCK, last)
+    for at in range(0, n, _BLOCK):
+        end = min(at + _BLOCK, n)
         size = end - at
         rest[:size] = target[at:end]
         j = 0

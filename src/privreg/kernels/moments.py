@@ -3,10 +3,10 @@
 Columns are 16-bit integers. A public matrix maps a record's columns to the rotated frame; it is rounded to integers
 too, so that the products are exact in float64 whatever order BLAS adds them in, and a record's row does not depend on
 where it stands. Everything after is done record by record, by the same operations in the same order
-(docs/proofs/moments.md). Chunks of records are shared out over threads.
+(docs/proofs/moments.md). All this is for a block of at most `MOST_ROWS` records; sums of blocks are added as integers.
 """
 
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +14,10 @@ from numba import njit
 
 from privreg.kernels.boosting import NORM, Int16, grid_for
 from privreg.kernels.ranks import Float64, Int64
-from privreg.kernels.threads import share_out, single_threaded_blas
 
 _ENTRY = 2**22  # largest entry of a rounded matrix: 2^22 · 2^15 · 2^14 columns stay below 2^53
 _MOST_RESIDUAL = 2**24  # of a rounded residual, however short its row
-_CHUNK = 2**13  # records looked at together; sums of so many products below 2^30 are exact in float64 too
+MOST_ROWS = 2**22  # in a block: sums of so many products below 2^30 are exact in float64 too
 
 
 class Rows(NamedTuple):
@@ -29,65 +28,72 @@ class Rows(NamedTuple):
     squares: Int64  # squared norms of the rounded rows: never above NORM²
 
 
-def rotate(columns: Int16, matrix: Float64, radius: float, n_jobs: int | None) -> Rows:
+@dataclass(frozen=True)
+class Sums:
+    """Exact sums over records. Of those with residuals there is one for each clip."""
+
+    products: Int64 | None  # Σ u·uᵀ
+    gradients: Int64  # Σ u·r
+    squares: Int64  # Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM
+
+    def __add__(self, other: "Sums") -> "Sums":
+        products = None if self.products is None or other.products is None else self.products + other.products
+        return Sums(products, self.gradients + other.gradients, self.squares + other.squares)
+
+
+def rotate(columns: Int16, matrix: Float64, radius: float) -> Rows:
     """Rows of the rotated frame; `matrix` has a row for each column."""
     width, n = matrix.shape[1], columns.shape[1]
     rows, factors, squares = np.empty((width, n), np.int16), np.empty(n), np.zeros(n, np.int64)
     whole, units = _round_matrix(matrix)
-
-    def work(first: int, last: int) -> None:
-        chunk = whole.T @ columns[:, first:last].astype(np.float64)
-        _shrink(chunk, units, radius, grid_for(width), first, rows, factors, squares)
-
-    _in_chunks(work, n, n_jobs)
+    _shrink(whole.T @ columns.astype(np.float64), units, radius, grid_for(width), rows, factors, squares)
     return Rows(rows, factors, squares)
 
 
-def linear_scores(columns: Int16, theta: Float64, n_jobs: int | None) -> Float64:
+def linear_scores(columns: Int16, theta: Float64) -> Float64:
     """θ·columns for each record."""
-    result = np.empty(columns.shape[1])
     whole, units = _round_matrix(theta[:, None])
-
-    def work(first: int, last: int) -> None:
-        result[first:last] = whole[:, 0] @ columns[:, first:last].astype(np.float64) * units[0]
-
-    _in_chunks(work, result.size, n_jobs)
-    return result
+    return np.asarray(whole[:, 0] @ columns.astype(np.float64) * units[0])
 
 
 @njit(nogil=True, cache=True)
-def round_residuals(residuals: Float64, clip: float, squares: Int64) -> Int64:
-    """Residuals in whole multiples of clip/NORM, with |u|·|r| ≤ NORM² exactly: clipped to ±clip where |u| = NORM."""
-    whole = np.empty(residuals.size, np.int64)
+def round_residuals(residuals: Float64, clips: Float64, squares: Int64) -> Float64:
+    """Residuals in whole multiples of clip/NORM, with |u|·|r| ≤ NORM² exactly: clipped to ±clip where |u| = NORM.
+
+    A row of the result for each of the clips, float64 for the sake of BLAS.
+    """
+    whole = np.empty((clips.size, residuals.size))
     for i in range(residuals.size):
         most = np.int64(NORM * NORM / np.sqrt(np.maximum(squares[i], 1)))
         while most > 0 and most * most * squares[i] > NORM**4:  # the root may be rounded up
             most -= 1
         limit = np.float64(min(most, np.int64(_MOST_RESIDUAL)))
-        value = residuals[i] / clip * NORM
-        whole[i] = np.int64(np.rint(min(max(value, -limit), limit))) if value == value else 0  # NaN counts for nothing
+        for c in range(clips.size):
+            value = residuals[i] / clips[c] * NORM
+            whole[c, i] = np.rint(min(max(value, -limit), limit)) if value == value else 0  # NaN counts for nothing
     return whole
 
 
-def sum_of_squares(residuals: Int64) -> int:
-    """Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM: one record adds at most NORM²."""
-    clipped = np.minimum(np.abs(residuals), 2 * NORM)
-    return int((clipped * clipped // 4).sum())
+@njit(nogil=True, cache=True)
+def sums_of_squares(residuals: Float64) -> Int64:
+    """Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM, of each row: one record adds at most NORM²."""
+    sums = np.zeros(residuals.shape[0], np.int64)
+    for c in range(residuals.shape[0]):
+        for r in residuals[c]:
+            clipped = min(np.int64(abs(r)), np.int64(2 * NORM))
+            sums[c] += clipped * clipped // 4
+    return sums
 
 
-def joint_sums(rows: Int16, residuals: Int64, n_jobs: int | None) -> tuple[Int64, Int64]:
-    """Σ u·uᵀ and Σ u·r, exactly."""
-    width, n = rows.shape
-    totals = [np.zeros((width, width + 1), np.int64)]
-
-    def work(first: int, last: int) -> None:
-        block = np.empty((width + 1, last - first))
-        block[:-1], block[-1] = rows[:, first:last], residuals[first:last]
-        totals.append((block[:-1] @ block.T).astype(np.int64))  # integers below 2^43: exact in any order
-
-    _in_chunks(work, n, n_jobs)
-    total = np.sum(totals, axis=0)
-    return total[:, :-1], total[:, -1]
+def moment_sums(rows: Rows, residuals: Float64, clips: Float64, products: bool = True) -> Sums:
+    """The sums of a block of records, residuals rounded with each of the clips."""
+    values, whole = rows.values.astype(np.float64), round_residuals(residuals, clips, rows.squares)
+    # Integers below 2^52: exact in any order.
+    return Sums(
+        (values @ values.T).astype(np.int64) if products else None,
+        (whole @ values.T).astype(np.int64),
+        sums_of_squares(whole),
+    )
 
 
 def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:
@@ -96,22 +102,12 @@ def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:
     return np.rint(matrix / units), units
 
 
-def _in_chunks(work: Callable[[int, int], None], n: int, n_jobs: int | None) -> None:
-    def loop(chunks: Iterator[int]) -> None:
-        for c in chunks:
-            work(c * _CHUNK, min((c + 1) * _CHUNK, n))
-
-    with single_threaded_blas():
-        share_out(loop, -(-n // _CHUNK), n_jobs)
-
-
 @njit(nogil=True, cache=True)
 def _shrink(
     whole: Float64,
     units: Float64,
     radius: float,
     grid: float,
-    first: int,
     rows: Int16,
     factors: Float64,
     squares: Int64,
@@ -124,13 +120,13 @@ def _shrink(
             norms[i] += value * value
     for i in range(n):
         norms[i] = min(1.0, radius / np.sqrt(max(norms[i], 1e-300)))
-        factors[first + i] = norms[i]
+        factors[i] = norms[i]
     for k in range(width):
         for i in range(n):
             entry = np.int64(np.rint(whole[k, i] * units[k] * norms[i] / radius * grid))
-            squares[first + i] += entry * entry
-            rows[k, first + i] = entry
-    for i in range(first, first + n):
+            squares[i] += entry * entry
+            rows[k, i] = entry
+    for i in range(n):
         if squares[i] > NORM * NORM:  # cannot happen; if it does, the record counts for nothing
             rows[:, i] = 0
             squares[i] = 0

@@ -12,8 +12,8 @@ Counters come in nodes of 16 or 32 that keep *prefix* counts: a query reads one 
 to the counters after its own, which is a few vector instructions. Everything that grows with n² is int64, and exact.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -28,15 +28,31 @@ FEW = 256  # distinct values up to which plain counters are cheaper than the bit
 _NODE = np.uint64(4)  # 16 counters to a node
 
 
-def concordance(pivot: Ranks, columns: list[Ranks], n_jobs: int | None = None) -> Int64:
+class Pivot(NamedTuple):
+    """A column that others are compared with: its ranks, and each record's place when sorted by them."""
+
+    ranks: Ranks
+    slots: Int32
+
+
+def make_pivot(ranks: Ranks) -> Pivot:
+    return Pivot(ranks, _slots(ranks.rank, ranks.starts) if ranks.distinct > 2 else ranks.rank)
+
+
+def count_pairs(pivot: Pivot, column: Ranks) -> int:
+    """C − D of two columns."""
+    return _pair(*pivot, column, np.empty_like(column.rank))
+
+
+def concordance(pivot: Ranks, columns: Sequence[Ranks], n_jobs: int | None = None) -> Int64:
     """C − D of `pivot` with each of `columns`, on `n_jobs` threads that each hold O(n) extra memory."""
-    slots = _slots(pivot.rank, pivot.starts) if pivot.distinct > 2 else pivot.rank
+    made = make_pivot(pivot)
     counts = np.zeros(len(columns), np.int64)
 
     def work(queue: Iterator[int]) -> None:
         ordered = np.empty_like(pivot.rank)
         for j in queue:
-            counts[j] = _pair(pivot, slots, columns[j], ordered)
+            counts[j] = _pair(*made, columns[j], ordered)
 
     share_out(work, len(columns), n_jobs)
     return counts

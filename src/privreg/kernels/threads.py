@@ -21,6 +21,8 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
     try:
         work(queue)
     finally:
+        for _ in queue:  # after an error, or Ctrl-C: nothing is left to begin
+            pass
         wait(others)  # nobody may write into a caller's arrays after it has left
     for done in others:
         done.result()

@@ -5,11 +5,14 @@ in order: 0 for zero, 1 … LARGEST for the positive ones. A float's code is a r
 that nothing here depends on the data beyond the record at hand.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from privreg.kernels.ranks import Float64, Int32, Int64
+from privreg.kernels.totals import Counts, Values, total_of
 
 MANTISSA = 16
 LOWEST, HIGHEST = -40, 59
@@ -48,28 +51,65 @@ def value_of(code: int) -> float:
     return float(-size if code < 0 else size)
 
 
-def codes_near(values: Float64, low: int, high: int) -> tuple[int, Int32, Int64]:
+def codes_near(values: Values, low: int, high: int) -> tuple[int, Int32, Int64]:
     """The codes of all records with at least `low` and fewer than `high` records below them, and perhaps some more.
 
     Returns the number of records below, the distinct codes in order, and how often each occurs. Linear in n.
     """
-    codes = np.empty(values.size, np.int32)
-    cells = np.zeros(_CELLS, np.int64)
-    _count_cells(values, codes, cells)
+    below, window = window_near(total_of(values, count_cells), low, high)
+    found = total_of(values, window)
+    return below, found.codes, found.counts
+
+
+@dataclass(frozen=True)
+class Window:
+    """Counts the codes from `begin` up to `end`."""
+
+    begin: int
+    end: int
+
+    def __call__(self, values: Float64) -> Counts:
+        return Counts(*np.unique(_codes_between(values, self.begin, self.end), return_counts=True))
+
+
+def window_near(cells: Int64, low: int, high: int) -> tuple[int, Window]:
+    """How many records lie below, and the window of all with at least `low` and fewer than `high` records below."""
     ends = np.cumsum(cells)
     first = int(np.searchsorted(ends, low, side="right"))
     last = max(int(np.searchsorted(ends, high, side="left")), first)
-    begin, end = (first << _CELL) - LARGEST, ((last + 1) << _CELL) - LARGEST
-    distinct, counts = np.unique(codes[(codes >= begin) & (codes < end)], return_counts=True)
-    return int(ends[first - 1]) if first else 0, distinct, counts
+    below = int(ends[first - 1]) if first else 0
+    return below, Window((first << _CELL) - LARGEST, ((last + 1) << _CELL) - LARGEST)
 
 
 @njit(nogil=True, cache=True)
-def _count_cells(values: Float64, codes: Int32, cells: Int64) -> None:
+def count_cells(values: Float64) -> Int64:
+    """How many records have their code in each cell."""
+    cells = np.zeros(_CELLS, np.int64)
+    for i in range(values.size):
+        cells[(code_of(values[i]) + LARGEST) >> _CELL] += 1
+    return cells
+
+
+@njit(nogil=True, cache=True)
+def _codes_between(values: Float64, begin: int, end: int) -> Int32:
+    codes = np.empty(values.size, np.int32)
+    found = 0
     for i in range(values.size):
         code = code_of(values[i])
-        codes[i] = code
-        cells[(code + LARGEST) >> _CELL] += 1
+        if begin <= code < end:
+            codes[found] = code
+            found += 1
+    return codes[:found]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """`count_distances` from this centre."""
+
+    centre: float
+
+    def __call__(self, values: Float64) -> Int64:
+        return count_distances(values, self.centre)
 
 
 @njit(nogil=True, cache=True)

@@ -3,9 +3,12 @@
 Proof: docs/proofs/mean.md. Exact check: tests/test_mean.py.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from privreg.kernels.ranks import Float64, Int64
+from privreg.kernels.totals import Values, total_of
 from privreg.privacy.account import Account
 from privreg.privacy.steps import Gaussian
 
@@ -23,6 +26,15 @@ def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
     return np.array([whole.astype(np.int64).sum()])
 
 
-def noisy_clipped_sum(account: Account, step: Gaussian, values: Float64, centre: float, clip: float) -> float:
+@dataclass(frozen=True)
+class _ClippedSum:
+    centre: float
+    clip: float
+
+    def __call__(self, values: Float64) -> Int64:
+        return clipped_sum(values, self.centre, self.clip)
+
+
+def noisy_clipped_sum(account: Account, step: Gaussian, values: Values, centre: float, clip: float) -> float:
     """The sum with noise of standard deviation clip·step.scale/GRID."""
-    return float(account.gaussian(step, clipped_sum(values, centre, clip))[0]) * (clip / GRID)
+    return float(account.gaussian(step, total_of(values, _ClippedSum(centre, clip)))[0]) * (clip / GRID)

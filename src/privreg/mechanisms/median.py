@@ -9,10 +9,12 @@ from math import ceil
 import numpy as np
 
 from privreg.errors import BudgetError
-from privreg.kernels.ranks import Float64, Int64
-from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, value_of
+from privreg.kernels.ranks import Int64
+from privreg.kernels.totals import Values
+from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, count_cells, value_of, window_near
 from privreg.privacy.account import Account
 from privreg.privacy.steps import Pick
+from privreg.records.base import Columns
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
@@ -30,13 +32,12 @@ def plan_median(name: str, epsilon: float) -> Pick:
     return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID)
 
 
-def noisy_median(account: Account, step: Pick, values: Float64) -> float:
+def noisy_median(account: Account, step: Pick, values: Values) -> float:
     """A grid value v, picked with weight prior(v)·exp(ε·u(v)).
 
     u(v) = −max(0, #{x<v} − n/2, n/2 − #{x≤v}), but not below −reach.
     """
-    reach = ceil(REACH * step.scale / GRID)
-    starts, utilities = runs(values, reach)
+    starts, utilities = runs(values, reach_of(step))
     masses = np.diff(mass_below(np.append(starts, LARGEST + 1)))
     scores = utilities * (GRID // 2) + np.rint(step.scale * np.log(masses)).astype(np.int64)
     total = account.pick_within(
@@ -45,11 +46,26 @@ def noisy_median(account: Account, step: Pick, values: Float64) -> float:
     return value_of(code_at(total))
 
 
-def runs(values: Float64, reach: int) -> tuple[Int64, Int64]:
+def reach_of(step: Pick) -> int:
+    """How many records from the middle utilities still differ."""
+    return ceil(REACH * step.scale / GRID)
+
+
+def in_reach(n: int, reach: int) -> tuple[int, int]:
+    """From how many records below a value, and up to how many, its utility matters."""
+    return max(n // 2 - reach, 0), min(n - n // 2 + reach + 1, n)
+
+
+def prepare_medians(columns: Columns, step: Pick) -> None:
+    """Two passes over all the columns find what `noisy_median` with such a step asks of each."""
+    reach = in_reach(columns[0].size, reach_of(step)) if columns else (0, 0)
+    columns.prepare([window_near(cells, *reach)[1] for cells in columns.prepare([count_cells] * len(columns))])
+
+
+def runs(values: Values, reach: int) -> tuple[Int64, Int64]:
     """Stretches of grid values that have the same utility: their first codes, and twice the utility."""
     n = values.size
-    low, high = max(n // 2 - reach, 0), min(n - n // 2 + reach + 1, n)
-    below, codes, counts = codes_near(values, low, high)
+    below, codes, counts = codes_near(values, *in_reach(n, reach))
     up_to = below + np.cumsum(counts)
     # Below the first code, then alternately at a code and between it and the next.
     starts = np.empty(2 * codes.size + 1, np.int64)

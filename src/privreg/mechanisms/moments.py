@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from privreg.kernels.boosting import NORM, grid_for
-from privreg.kernels.moments import Rows, joint_sums, round_residuals, sum_of_squares
+from privreg.kernels.moments import Sums
 from privreg.kernels.ranks import Float64
 from privreg.privacy.account import Account
 from privreg.privacy.steps import Gaussian, GaussianMatrix
@@ -45,31 +45,30 @@ def plan_squares(name: str, mu_squared: float) -> Gaussian:
 
 def release_moments(
     account: Account,
-    rows: Rows,
-    residuals: Float64,
+    sums: Sums,
     radius: float,
-    clip: float,
+    clips: Float64,
+    at: int = 0,
     *,
     products: GaussianMatrix | None = None,
     gradient: Gaussian,
     squares: Gaussian | None = None,
-    n_jobs: int | None = None,
 ) -> Moments:
-    """What the steps ask for, with noise, in the units of the data.
+    """What the steps ask for, with noise, in the units of the data, for the clip number `at`.
 
-    `clip` is for residuals of rows at the full radius; those of shorter rows may be larger in proportion. Squares
+    A clip is for residuals of rows at the full radius; those of shorter rows may be larger in proportion. Squares
     are of residuals clipped to twice that.
     """
-    whole = round_residuals(residuals, clip, rows.squares)
-    uu, ur = joint_sums(rows.values, whole, n_jobs)
-    row = radius / grid_for(len(uu))  # a grid step
-    residual = clip / NORM
+    row = radius / grid_for(gradient.coordinates)  # a grid step
+    residual = float(clips[at]) / NORM
     return Moments(
-        None if products is None else account.gaussian_matrix(products, uu) * row**2,
-        np.asarray(account.gaussian(gradient, ur) * (row * residual), np.float64),
+        None
+        if products is None or sums.products is None
+        else account.gaussian_matrix(products, sums.products) * row**2,
+        np.asarray(account.gaussian(gradient, sums.gradients[at]) * (row * residual), np.float64),
         None
         if squares is None
-        else float(account.gaussian(squares, np.array([sum_of_squares(whole)]))[0]) * (2 * residual) ** 2,
+        else float(account.gaussian(squares, sums.squares[at : at + 1])[0]) * (2 * residual) ** 2,
         gradient.scale * row * residual,
         0.0 if products is None else products.scale * row**2,
     )

@@ -23,21 +23,22 @@ def plan_quantile(name: str, level: float, epsilon: float) -> tuple[Pick, int]:
     return Pick(name, worst, worst / epsilon, GRID), q
 
 
-def scores(values: Float64, candidates: Float64, q: int) -> Int64:
+def count_at(values: Float64, candidates: Float64) -> Int64:
+    """#{x < v} and #{x ≤ v} for each candidate v, and the number of all values behind them. Candidates are in order."""
+    return np.array([_counts(values, candidates, "right"), _counts(values, candidates, "left")])
+
+
+def scores(counts: Int64, q: int) -> Int64:
     """−max(0, #{x<v} − qn, (qn − #{x≤v})/2) for each candidate: too many below is twice as bad as too few."""
-    n = values.size
-    below = _counts(values, candidates, "left")
-    up_to = _counts(values, candidates, "right")
+    below, up_to, n = counts[0, :-1], counts[1, :-1], counts[0, -1]
     return -np.maximum(np.maximum(2 * (LEVELS * below - q * n), q * n - LEVELS * up_to), 0)
 
 
-def noisy_quantile(account: Account, step: Pick, q: int, values: Float64, candidates: Float64) -> float:
-    """The candidate picked for the level q. Candidates must be in order."""
-    return float(candidates[account.pick(step, scores(values, candidates, q))])
+def noisy_quantile(account: Account, step: Pick, q: int, counts: Int64) -> int:
+    """Which of the candidates is picked for the level q."""
+    return account.pick(step, scores(counts, q))
 
 
 def _counts(values: Float64, candidates: Float64, side: Literal["left", "right"]) -> Int64:
-    """#{x < v} ("left") or #{x ≤ v} ("right") for each candidate v."""
-    other: Literal["left", "right"] = "right" if side == "left" else "left"
-    place = np.searchsorted(candidates, values, side=other)  # the first candidate that x is below (or not above)
-    return np.cumsum(np.bincount(place, minlength=candidates.size + 1))[: candidates.size]
+    place = np.searchsorted(candidates, values, side=side)  # the first candidate that x is below, or not above
+    return np.cumsum(np.bincount(place, minlength=candidates.size + 1))

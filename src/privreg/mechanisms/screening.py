@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privreg.kernels.pairs import concordance
-from privreg.kernels.ranks import Float64, Int64, Ranks, rank_column
+from privreg.kernels.ranks import Int64
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
 from privreg.privacy.steps import Pick
@@ -38,14 +37,11 @@ def plan_screening(names: Sequence[str], epsilon: float) -> list[Pick]:
     return [Pick(name, FIRST_RANGE, FIRST_RANGE / epsilon, GRID) for name in names]
 
 
-def screening_scores(target: Float64, columns: list[Ranks], n_jobs: int | None) -> Int64:
-    """⌊GRID·|C − D|/(n − 1)⌋ of each column with the target."""
-    pairs = np.abs(concordance(rank_column(target), columns, n_jobs)).astype(object)  # these do not overflow
-    return round_scores(pairs, 0, 0, target.size).astype(np.int64)
+def screening_scores(pairs: Int64, n: int) -> Int64:
+    """⌊GRID·|C − D|/(n − 1)⌋ for C − D of each column with the target."""
+    return round_scores(np.abs(pairs).astype(object), 0, 0, n).astype(np.int64)  # Python integers do not overflow
 
 
-def screen(
-    account: Account, steps: Sequence[Pick], target: Float64, columns: list[Ranks], n_jobs: int | None
-) -> list[int]:
+def screen(account: Account, steps: Sequence[Pick], pairs: Int64, n: int) -> list[int]:
     """The places of len(steps) columns, in the order chosen."""
-    return peel(account, steps, screening_scores(target, columns, n_jobs))
+    return peel(account, steps, screening_scores(pairs, n))

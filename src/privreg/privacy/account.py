@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import Int64, Noise
+from privreg.privacy.noise import Bool, Int64, Noise
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step, round_down
+from privreg.privacy.steps import (
+    Gaussian,
+    GaussianMatrix,
+    Laplace,
+    Pick,
+    ProposeTestRelease,
+    SampledPicks,
+    Step,
+    round_down,
+)
 
 _BLOCK = 256  # candidates above which a pick is made in two stages
 
@@ -25,6 +34,7 @@ class Account(ABC):
         self._noise = noise
         self._made: list[Step] = []
         self._rows: int | None = None  # as in `Receipt`
+        self._sampled: tuple[SampledPicks, int] | None = None  # the step whose sample is open, and the picks left
         self.watch: Callable[[str], None] | None = None
 
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
@@ -37,12 +47,27 @@ class Account(ABC):
 
     def _spend(self, step: Step) -> None:
         self._allow(step)
+        self._sampled = None  # the picks of a sample are one step: no other comes in between
         self._made.append(step)
         if self.watch is not None:
             self.watch(step.name)
 
     def pick(self, step: Pick, scores: Int64) -> int:
         self._spend(step)
+        return self._noise.pick(scores, step.scale)
+
+    def sample(self, step: SampledPicks, records: int) -> Bool:
+        """Which records are in the sample that the step's picks are made on. It must never leave the fit."""
+        self._spend(step)
+        kept = self._noise.sample(records, step.kept)
+        self._sampled = step, step.picks
+        return kept
+
+    def sampled_pick(self, step: SampledPicks, scores: Int64) -> int:
+        """The next pick of a step that `sample` paid for. `scores` come from the records of its sample alone."""
+        if self._sampled is None or self._sampled[0] != step or self._sampled[1] < 1:
+            raise RuntimeError(f"step {step.name!r} has no open sample with picks left")
+        self._sampled = step, self._sampled[1] - 1
         return self._noise.pick(scores, step.scale)
 
     def pick_within(self, step: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> int:

@@ -2,7 +2,7 @@
 
 The cost of a list is the smallest of several bounds that all hold (docs/proofs/accounting.md):
 
-- picks and Laplace steps as pure DP, added exactly in rational arithmetic;
+- picks, sampled or not, and Laplace steps as pure DP, added exactly in rational arithmetic;
 - everything in zero-concentrated DP, converted at δ by the Rényi bound of dp-accounting;
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
 - mixtures: some of the pure steps added to a bound on the rest. Black boxes and propose-test-release are always added.
@@ -28,6 +28,7 @@ from privreg.privacy.steps import (
     Laplace,
     Pick,
     ProposeTestRelease,
+    SampledPicks,
     Step,
     round_down,
     round_up,
@@ -40,6 +41,9 @@ SMALLEST_DELTA = 1e-200
 SMALLEST_EPSILON = 1e-100
 # Steps chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
 ADAPTIVE_ROUNDING = Fraction(1, 2**42)
+
+
+_Pure = Pick | SampledPicks | Laplace
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,13 @@ def cost(steps: Sequence[Step], delta: float) -> float:
     boxes = [s for s in steps if isinstance(s, BlackBox | ProposeTestRelease)]
     gaussians = [s for s in steps if isinstance(s, Gaussian | GaussianMatrix)]
     picks = [s for s in steps if isinstance(s, Pick)]
-    laplaces = [s for s in steps if isinstance(s, Laplace)]
+    laplaces = [s for s in steps if isinstance(s, Laplace | SampledPicks)]  # ε-DP and no more: ρ = ε²/2
     left = Fraction(delta) - sum((Fraction(b.delta) for b in boxes), Fraction())
     if left < 0:
         return inf
     boxed = sum((Fraction(b.epsilon) for b in boxes), Fraction())
     # (added as pure DP, in zCDP): all picks and Laplace steps added, only the Laplace steps, none.
-    splits: list[tuple[list[Pick | Laplace], list[Pick | Laplace]]] = [
+    splits: list[tuple[list[_Pure], list[_Pure]]] = [
         ([*picks, *laplaces], []),
         ([*laplaces], [*picks]),
         ([], [*picks, *laplaces]),

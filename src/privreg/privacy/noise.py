@@ -1,18 +1,20 @@
 """Where every release draws its noise: OpenDP's exact samplers on integers, or a seeded stand-in that protects nobody.
 
 Nothing else in the package calls OpenDP or a random generator. Both implementations draw from the same laws, so that a
-test or an experiment with a seed says something about the private path. The interface is five draws:
+test or an experiment with a seed says something about the private path. The interface is six draws:
 
 - `pick`: index of the largest score plus Gumbel noise, i.e. the exponential mechanism with weights exp(score/scale);
 - `laplace`: P[noise = z] ∝ exp(−|z|/scale) on the integers;
 - `gaussian`: P[noise = z] ∝ exp(−z²/2scale²) on the integers, independent for each coordinate;
 - `uniform`: an integer of [low, high), however large, each with the same probability;
-- `groups`: for each record a group, independent and uniform.
+- `groups`: for each record a group, independent and uniform;
+- `sample`: for each record whether it is kept, independent, with probability exactly kept/2³².
 """
 
 import os
 import secrets
 import warnings
+from collections.abc import Callable
 from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -23,6 +25,9 @@ from numpy.typing import NDArray
 from privreg.errors import NotPrivateWarning
 
 Int64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+_CHUNK = 2**18  # records of a sample whose coins are tossed at once
 
 
 class Noise(Protocol):
@@ -35,6 +40,7 @@ class Noise(Protocol):
     def gaussian(self, values: Int64, scale: float) -> Int64: ...
     def uniform(self, low: int, high: int) -> int: ...
     def groups(self, records: int, groups: int) -> Int64: ...
+    def sample(self, records: int, kept: int) -> Bool: ...
 
 
 def noise_for(random_state: Any) -> Noise:
@@ -86,6 +92,9 @@ class OpenDPNoise:
         words = np.frombuffer(os.urandom(8 * records), np.uint64)
         return (words % np.uint64(groups)).view(np.int64)
 
+    def sample(self, records: int, kept: int) -> Bool:
+        return _coins(os.urandom, records, kept)  # privacy does rest on this draw (docs/proofs/sampling.md)
+
 
 class SeededNoise:
     """The same laws from a numpy generator, for tests and experiments. Not private."""
@@ -123,9 +132,22 @@ class SeededNoise:
     def groups(self, records: int, groups: int) -> Int64:
         return self._generator.integers(groups, size=records)
 
+    def sample(self, records: int, kept: int) -> Bool:
+        return _coins(self._generator.bytes, records, kept)
+
     def _two_sided_geometric(self, size: int, scale: float) -> Int64:
         success = -np.expm1(-1 / scale)
         return self._generator.geometric(success, size) - self._generator.geometric(success, size)
+
+
+def _coins(draw: Callable[[int], bytes], records: int, kept: int) -> Bool:
+    """Whether a word of 32 uniform bits is below `kept`, for each record: kept of 2³² words are."""
+    last = np.uint32(kept - 1)  # 2³² itself is no such word
+    result = np.empty(records, np.bool_)
+    for start in range(0, records, _CHUNK):
+        part = result[start : start + _CHUNK]
+        np.less_equal(np.frombuffer(draw(4 * part.size), "<u4"), last, out=part)
+    return result
 
 
 def _int64(values: Int64) -> Int64:

@@ -7,7 +7,7 @@ cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, inf, isfinite, log, nextafter, pi, sqrt
+from math import ceil, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
 from typing import Any, ClassVar
 
 
@@ -27,11 +27,24 @@ def round_down(value: Fraction) -> float:
 
 
 PI_OVER_8 = Fraction(nextafter(pi, inf)) / 8  # not below π/8
+WORDS = 2**32  # a record is in a sample if one of so many words is below `kept`
+LARGE = 700  # e^ε of a larger ε is no float
 
 
 def pick_epsilon(mu_squared: float) -> float:
     """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy."""
     return sqrt(mu_squared / round_up(PI_OVER_8)) * (1 - 1e-15)
+
+
+def amplified(epsilon: Fraction, kept: int) -> Fraction:
+    """Not below ln(1 + q(e^ε − 1)), q = kept/2³²: what ε becomes on a sample. Proof: docs/proofs/sampling.md."""
+    q = Fraction(kept) / WORDS
+    if q == 1 or epsilon > LARGE:
+        return epsilon
+    if epsilon < Fraction(1, 2**40):
+        return q * epsilon * (1 + epsilon)  # nothing underflows; e^ε − 1 ≤ ε + ε² and ln(1 + x) ≤ x
+    # The margin is far above the rounding of two functions and a product; ln(1 + x) does not magnify relative errors.
+    return min(epsilon, Fraction(log1p(float(q) * expm1(round_up(epsilon))) * (1 + 1e-12)))
 
 
 class _Release:
@@ -93,6 +106,41 @@ class Pick(_Release):
     @property
     def mu_squared(self) -> Fraction:
         return self.pure**2 * PI_OVER_8
+
+
+@dataclass(frozen=True)
+class SampledPicks(_Release):
+    """So many picks in a row, each as in `Pick`, all on one sample that keeps each record with probability kept/2³².
+
+    On the sample they are E-DP with E = picks·range/scale; on the table ε-DP with ε ≥ ln(1 + q(e^E − 1)). As any ε-DP
+    mechanism they are ε²/2-zCDP and 2ε-bounded-range. Proof: docs/proofs/sampling.md. Exact check:
+    tests/test_sampling.py.
+    """
+
+    mechanism: ClassVar[str] = "sampled picks"
+    name: str
+    range: int
+    scale: float
+    picks: int
+    kept: int
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kept > WORDS:
+            raise ValueError(f"kept must be at most 2**32, got {self.kept!r}")
+
+    @property
+    def pure(self) -> Fraction:
+        return amplified(Fraction(self.picks) * Fraction(self.range) / Fraction(self.scale), self.kept)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return (2 * self.pure) ** 2 * PI_OVER_8
 
 
 @dataclass(frozen=True)
@@ -228,10 +276,11 @@ class ProposeTestRelease(_Release):
         return {"epsilon": round_up(self.epsilon), "delta": self.delta}
 
 
-Step = Pick | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease
+Step = Pick | SampledPicks | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease
 
 _KINDS: dict[str, type[Step]] = {
-    kind.mechanism: kind for kind in (Pick, Laplace, Gaussian, GaussianMatrix, BlackBox, ProposeTestRelease)
+    kind.mechanism: kind
+    for kind in (Pick, SampledPicks, Laplace, Gaussian, GaussianMatrix, BlackBox, ProposeTestRelease)
 }
 
 

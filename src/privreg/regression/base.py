@@ -36,7 +36,7 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
-        return self._predict(self._table(X))
+        return np.concatenate([self._predict(table) for table in self._tables(X)])
 
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_, self.intercept_)

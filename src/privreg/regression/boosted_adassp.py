@@ -7,13 +7,14 @@ from typing import Any, cast
 import numpy as np
 
 from privreg.base import is_whole
-from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums, shrink_factors
+from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_for, shrink_factors
 from privreg.kernels.ranks import Float64, Int64
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget, calibrate, check_delta
 from privreg.privacy.steps import Gaussian, Step
+from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor
-from privreg.tables import Categories, Records, Table
+from privreg.tables import Categories, Table
 
 FAILURE = 0.05  # ϱ of AdaSSP: the ridge is too small with at most this probability
 LARGEST = 1e100  # of a coefficient: keeps predictions finite
@@ -106,16 +107,16 @@ class BoostedAdaSSP(PrivateRegressor):
     def _learn(self, account: PlannedAccount, records: Records) -> None:
         products, eigenvalue, *rounds = cast(list[Gaussian], account.plan)
         clip_x, clip_y, width = float(self.clip_x), float(self.clip_y), len(records) + 1
-        columns = read_rows(records, clip_x, self.n_jobs)
+        rows = records.rounded(RoundRows(clip_x), width)
         grid = grid_for(width)  # steps for one clip_x
-        exact = gram(columns)
+        exact = rows.total(gram)
         noisy = _release_symmetric(account, products, exact) / grid**2
         lowest = account.gaussian(eigenvalue, _smallest_eigenvalue(exact))[0] * EIGEN_UNIT / grid**2
         inverse = self._invert(noisy, products.scale / grid**2, lowest, eigenvalue.scale * EIGEN_UNIT / grid**2)
 
         theta = np.zeros(width)  # for features in units of clip_x
         for step in rounds:
-            sums = account.gaussian(step, residual_sums(columns, records.target, theta / grid, clip_y, self.n_jobs))
+            sums = account.gaussian(step, rows.total(ResidualSums(theta / grid, clip_y)))
             theta += inverse @ (sums * (clip_y / NORM / grid))
             np.clip(theta, -LARGEST, LARGEST, out=theta)
         self.coef_ = theta[:-1] / clip_x

@@ -8,13 +8,12 @@ from math import log, sqrt
 
 import numpy as np
 
-from privreg.kernels.boosting import Int16, grid_for
-from privreg.kernels.moments import Rows, linear_scores, rotate
-from privreg.kernels.ranks import Float64, Ranks, rank_columns
-from privreg.kernels.values import FULL, winsorise
+from privreg.kernels.ranks import Float64, Int64
+from privreg.kernels.totals import Column
+from privreg.kernels.values import Distances
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
-from privreg.mechanisms.median import noisy_median, plan_median
+from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
 from privreg.mechanisms.moments import Moments, plan_gradient, plan_products, plan_squares, release_moments
 from privreg.mechanisms.quantile import noisy_quantile, plan_quantile
 from privreg.mechanisms.screening import plan_screening, screen
@@ -22,10 +21,11 @@ from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, r
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, check_delta
 from privreg.privacy.steps import pick_epsilon
+from privreg.records.base import TARGET, Columns, Ranking, Records
+from privreg.regression.design import Design, Phase, unexplained
 from privreg.regression.model import Scale, Term, WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
 from privreg.regression.uncertainty import Directions, LastStep, cut_tails, squared_errors
-from privreg.tables import Records
 
 SMALLEST_EPSILON = 1e-6
 SMALLEST_COUNT = 20.0
@@ -56,8 +56,8 @@ def check_budget(budget: Budget, rows: int = 1) -> None:
 class Fitting:
     """One fit: carries out the schedule on the records through the account."""
 
-    def __init__(self, account: AdaptiveAccount, records: Records, wanted: int | None, n_jobs: int | None) -> None:
-        self._account, self._records, self._n_jobs = account, records, n_jobs
+    def __init__(self, account: AdaptiveAccount, records: Records, wanted: int | None) -> None:
+        self._account, self._records = account, records
         self._mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single steps must not add up to more
         step = plan_noisy_count("count the records", self._share(COUNT))
         self._counted = max(noisy_count(account, step, records.n_records), SMALLEST_COUNT)
@@ -78,9 +78,6 @@ class Fitting:
         if self.constant:
             self._spend_the_rest()
             return WinsorisedModel(self.label, (), np.zeros(1), np.full((1, 1), np.nan))
-        self._target = self.label.apply(self._records.target)
-        self._columns = np.empty((1 + self._room(), self._target.size), np.int16)
-        self._columns[0] = FULL
         self._squares = 1.0  # mean squared norm of a record in the current frame
         return self._phases()
 
@@ -113,7 +110,7 @@ class Fitting:
 
     def _read_label(self) -> None:
         """Median, spread, and how far the mean lies from the median."""
-        schedule, values = self.schedule, self._records.target
+        schedule, values = self.schedule, self._records.column(TARGET)
         most = LABEL_LIMIT * max(1.0, sqrt(self.size / 2000))
         median = self._median("median of the label", values, schedule.label_median)
         (spread,) = self._spreads("spread of the label", values, median, schedule.label_histogram, [most])
@@ -131,7 +128,7 @@ class Fitting:
         """A label whose spread drowns in the noise has its median released once more, with all that is left."""
         if self.schedule.columns:
             rest = 1 - COUNT - self.schedule.label
-            centre = self._median("median of the label again", self._records.target, rest)
+            centre = self._median("median of the label again", self._records.column(TARGET), rest)
             self.label = replace(self.label, centre=centre)
 
     # ---- columns
@@ -146,41 +143,42 @@ class Fitting:
         available = len(self._records)
         return self.schedule.columns == available and self.size > 500 and 1.5 * available <= self.schedule.capacity
 
-    def _median(self, name: str, values: Float64, part: float) -> float:
+    def _median(self, name: str, values: Column, part: float) -> float:
         return noisy_median(self._account, plan_median(name, pick_epsilon(self._share(part))), values)
 
-    def _spreads(self, name: str, values: Float64, centre: float, part: float, most: list[float]) -> list[Spread]:
+    def _spreads(self, name: str, values: Column, centre: float, part: float, most: list[float]) -> list[Spread]:
         """One noisy histogram, read with each of the limits."""
         step = plan_histogram(name, self._share(part))
         histogram = noisy_histogram(self._account, step, values, centre)
         return [read_spread(histogram, step.scale / step.grid, self.records, m) for m in most]
 
     def _add_columns(self, chosen: list[int]) -> None:
-        """Centre, spread and 16-bit values of these columns. Second terms, for long tails, come after all others."""
-        schedule = self.schedule
+        """Centres and spreads of these columns. Second terms, for long tails, come after all others.
+
+        Centres come first, then spreads, so that two or three passes over the records serve all columns.
+        """
+        schedule, columns = self.schedule, Columns(self._records, chosen)
+        part = schedule.medians / schedule.columns
+        prepare_medians(columns, plan_median("", pick_epsilon(self._share(part))))
+        centres = [self._median(f"median of column {j}", c, part) for j, c in zip(chosen, columns, strict=True)]
+        columns.prepare([Distances(centre) for centre in centres])
         limits = [FEATURE_LIMIT]
         if self._two_terms():
             limits.append(FEATURE_LIMIT * sqrt(self.size / 500))
-        second: list[tuple[Term, Spread, Int16]] = []
-        out = np.empty((1, self._target.size))
-        for j in chosen:
-            values = next(iter(self._records.block(j, j + 1, out)))
-            centre = self._median(f"median of column {j}", values, schedule.medians / schedule.columns)
-            part = schedule.histograms / schedule.columns
-            narrow, *wider = self._spreads(f"spread of column {j}", values, centre, part, limits)
-            term = Term(j, Scale(centre, narrow.limit, narrow.unit))
-            self._add(term, narrow, _in_16_bits(values, term.scale))
+        second: list[tuple[Term, Spread]] = []
+        part = schedule.histograms / schedule.columns
+        for j, column, centre in zip(chosen, columns, centres, strict=True):
+            narrow, *wider = self._spreads(f"spread of column {j}", column, centre, part, limits)
+            self._add(Term(j, Scale(centre, narrow.limit, narrow.unit)), narrow)
             for wide in wider:
                 enough = wide.beyond(narrow.limit) * self.records >= SECOND_TERM
                 if enough and len(chosen) + len(second) < self._room():
-                    term = Term(j, Scale(centre, wide.limit, wide.unit))
-                    second.append((term, wide, _in_16_bits(values, term.scale)))
-        for term, spread, column in second:
-            self._add(term, spread, column)
+                    second.append((Term(j, Scale(centre, wide.limit, wide.unit)), wide))
+        for term, spread in second:
+            self._add(term, spread)
 
-    def _add(self, term: Term, spread: Spread, column: Int16) -> None:
+    def _add(self, term: Term, spread: Spread) -> None:
         self.terms.append(term)
-        self._columns[len(self.terms)] = column
         self._squares += spread.mean_square
         self._lost += not spread.sure
 
@@ -190,73 +188,60 @@ class Fitting:
         schedule, available = self.schedule, len(self._records)
         left = list(range(available))
         screening = schedule.columns < available
-        ranks = rank_columns(self._records, self._n_jobs) if screening else []
+        ranking = self._records.ranking() if screening else None
         later = int(schedule.columns * LATER) if screening else 0
-        self._add_columns(self._choose(self._target, left, ranks, schedule.columns - later) if screening else left)
         theta, frame = np.zeros(1), np.eye(1)
+        self._add_columns(self._choose(theta, left, ranking, schedule.columns - later) if ranking else left)
         for phase in range(_LAST):
-            if phase == 1 and later:
-                self._add_columns(self._choose(self._residuals(theta), left, ranks, later))
+            if phase == 1 and later and ranking:
+                self._add_columns(self._choose(theta, left, ranking, later))
             theta, frame = _grow(theta, frame, 1 + len(self.terms))
             theta, frame = self._newton(theta, frame, self._moments(phase, theta, frame))
         return self._finish(theta, frame, self._moments(_LAST, theta, frame))
 
-    def _choose(self, target: Float64, left: list[int], ranks: list[Ranks], count: int) -> list[int]:
-        """Columns that go with the target, taken off `left`."""
+    def _choose(self, theta: Float64, left: list[int], ranking: Ranking, count: int) -> list[int]:
+        """Columns that go with what the model leaves unexplained, taken off `left`."""
         epsilon = pick_epsilon(self._share(self.schedule.selection / self.schedule.columns))
         steps = plan_screening([f"choose feature {len(self.terms) + i + 1}" for i in range(count)], epsilon)
-        places = screen(self._account, steps, target, [ranks[j] for j in left], self._n_jobs)
+        pairs = ranking.concordance(unexplained(self._design(), theta), left)
+        places = screen(self._account, steps, pairs, self._records.n_records)
         chosen = [left[i] for i in places]
         left[:] = [j for j in left if j not in chosen]
         return chosen
 
-    def _design(self) -> Int16:
-        return self._columns[: 1 + len(self.terms)]
-
-    def _units(self) -> Float64:
-        """What one step of each 16-bit column is worth."""
-        return np.array([1.0, *(t.scale.limit / t.scale.unit for t in self.terms)]) / FULL
-
-    def _residuals(self, theta: Float64) -> Float64:
-        most = self.label.limit / self.label.unit
-        scores = linear_scores(self._design(), theta * self._units(), self._n_jobs)
-        return self._target - np.clip(scores, -most, most)
+    def _design(self) -> Design:
+        return Design(self.label, tuple(self.terms))
 
     def _moments(self, phase: int, theta: Float64, frame: Float64) -> Moments:
         """Products and gradient in the current frame; in the last phase the gradient and the residual variance."""
         width = len(theta)
         radius = RADIUS * sqrt(min(max(self._squares, SMALLEST_SQUARE * width), width))
-        rows = rotate(self._design(), frame * self._units()[:, None], radius, self._n_jobs)
-        residuals = self._residuals(theta)
-        if phase < _LAST:
-            residuals *= rows.factors
-        clip = self._clip(phase, rows, residuals)
+        clips = self._clips(phase)
+        task = Phase(self._design(), theta, frame, radius, clips, clipped=len(clips) == 1, last=phase == _LAST)
+        found = self._records.total(task, task.design.columns)
+        at = self._clip(phase, found.counts) if len(clips) > 1 else 0
         share, name = self._share(self.schedule.regression * PHASES[phase]), f"phase {phase + 1}: "
         part = SQUARES if phase == _LAST else PRODUCTS
         gradient = plan_gradient(name + "gradient", width, share * (1 - part))
         if phase == _LAST:
             squares = plan_squares(name + "residual variance", share * part)
-            return release_moments(
-                self._account, rows, residuals, radius, clip, gradient=gradient, squares=squares, n_jobs=self._n_jobs
-            )
+            return release_moments(self._account, found.sums, radius, clips, at, gradient=gradient, squares=squares)
         products = plan_products(name + "products", width, share * part)
-        return release_moments(
-            self._account, rows, residuals, radius, clip, products=products, gradient=gradient, n_jobs=self._n_jobs
-        )
+        return release_moments(self._account, found.sums, radius, clips, at, products=products, gradient=gradient)
 
-    def _clip(self, phase: int, rows: Rows, residuals: Float64) -> float:
-        """Where residuals of full rows are clipped: at first by the label's spread, then by a noisy quantile."""
+    def _clips(self, phase: int) -> Float64:
+        """Where residuals of full rows may be clipped: at first by the label's spread alone."""
         enough, low, high = CLIP_LEVEL
-        self._level = level = max(min(max(1 - enough / self.size, low), high), 1 - 100 / self.size)
-        first = self._label_spread.distance(level) / self.label.unit
-        if phase == 0 or not self.schedule.quantile:
-            np.clip(residuals, -first, first, out=residuals)
-            return first
+        self._level = max(min(max(1 - enough / self.size, low), high), 1 - 100 / self.size)
+        first = self._label_spread.distance(self._level) / self.label.unit
+        return np.array([first]) if phase == 0 or not self.schedule.quantile else np.sort(first * CLIPS)
+
+    def _clip(self, phase: int, counts: Int64) -> int:
+        """Which of the clips is taken: a noisy quantile."""
         epsilon = pick_epsilon(self._share(self.schedule.quantile))
-        level = max(0.5, min(level, 1 - 1.45 * log(len(CLIPS)) / (epsilon * self.records)))
+        level = max(0.5, min(self._level, 1 - 1.45 * log(len(CLIPS)) / (epsilon * self.records)))
         step, q = plan_quantile(f"phase {phase + 1}: clip of residuals", level, epsilon)
-        lengths = np.sqrt(rows.squares) * (np.abs(residuals) / grid_for(len(rows.values)))  # in units of the radius
-        return noisy_quantile(self._account, step, q, lengths, np.sort(first * CLIPS))
+        return noisy_quantile(self._account, step, q, counts)
 
     def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
         """A regularised Newton step, and the frame in which the products look like n times the identity."""
@@ -296,9 +281,3 @@ def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]
     wider = np.eye(width)
     wider[: len(theta), : len(theta)] = frame
     return np.append(theta, np.zeros(width - len(theta))), wider
-
-
-def _in_16_bits(values: Float64, scale: Scale) -> Int16:
-    out = np.empty(values.size, np.int16)
-    winsorise(values, scale.centre, scale.limit, out)
-    return out

@@ -8,8 +8,9 @@ from sklearn.utils.validation import validate_data
 
 from privreg.base import TableEstimator
 from privreg.kernels.ranks import Float64
+from privreg.records.memory import MemoryRecords
 from privreg.regression.base import linear
-from privreg.tables import Categories, Records, read_table, read_target
+from privreg.tables import Categories, read_table, read_target
 
 _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out
@@ -36,7 +37,7 @@ class NonDP(RegressorMixin, TableEstimator):
         """Fit the exact model."""
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
-        records = Records(table, read_target(y))
+        records = MemoryRecords(table, read_target(y))
         with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf
             self.coef_, self.intercept_ = _least_squares(records)
         self._names = table.names
@@ -47,7 +48,7 @@ class NonDP(RegressorMixin, TableEstimator):
         return linear(self._table(X), self.coef_, self.intercept_)
 
 
-def _least_squares(records: Records) -> tuple[Float64, float]:
+def _least_squares(records: MemoryRecords) -> tuple[Float64, float]:
     n, d = records.n_records, len(records)
     if n == 0:
         return np.zeros(d), 0.0

@@ -15,10 +15,11 @@ from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger import Ledger
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_RECORD
+from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor, aligned
 from privreg.regression.fitting import Fitting, check_budget
 from privreg.regression.model import WinsorisedModel
-from privreg.tables import Categories, Records, Table
+from privreg.tables import Categories, Table
 from privreg.words import plain_span
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
@@ -101,10 +102,14 @@ class PrivateLinearRegression(PrivateRegressor):
         """
         self._people = groups is not None
         if self._people:
-            self._named_by = getattr(groups, "name", None) or self._named_by
+            self._named_by = groups if isinstance(groups, str) else getattr(groups, "name", None) or self._named_by
         if groups is None:
             return self._fit(X, y)
-        return self._fit(X, y, lambda records, noise: keep_rows(records, groups, self.rows_per_person, noise))
+
+        def choose(records: Records, noise: Noise) -> Records:
+            return keep_rows(records, groups, self.rows_per_person, noise)
+
+        return self._fit(X, y, groups=groups, choose=choose)
 
     @property
     def selected_features_(self) -> list[Any]:
@@ -181,7 +186,7 @@ class PrivateLinearRegression(PrivateRegressor):
         return AdaptiveAccount(budget, noise, self._rows)
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
-        fitting = Fitting(account, records, None if self.k == "auto" else int(self.k), self.n_jobs)
+        fitting = Fitting(account, records, None if self.k == "auto" else int(self.k))
         self._set(fitting.run(), len(records))
         self.n_records_ = fitting.records
         self.warnings_ = fitting.warnings()

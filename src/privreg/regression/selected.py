@@ -14,11 +14,12 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
+from privreg.records.opening import is_elsewhere, open_records
 from privreg.regression.base import Savable, describe, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
 from privreg.spending import Spender
-from privreg.tables import Categories, Records, read_table, read_target
+from privreg.tables import Categories
 
 if TYPE_CHECKING:
     from privreg.selection.dp_kendall import DPKendall
@@ -87,7 +88,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         self._check_regression(budget)
         self._ask_ledger()
         if self.ledger is not None:  # what is wrong with the table must show before it is entered
-            Records(read_table(X, self.categories), read_target(y))
+            open_records(X, y, self.categories, self.n_jobs)
         with self._entered() as entry:
             regressor = self._fit_parts(X, y, selector, budget, seeds[1])
             entry.receipt = self.receipt_
@@ -114,7 +115,11 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
             regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
             regressor._watch = self._watch
             parts.append(regressor)
-            regressor.fit(selector.transform(X), y)
+            if is_elsewhere(X):
+                regressor.categories = self.categories
+                regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
+            else:
+                regressor.fit(selector.transform(X), y)
         finally:
             receipts = [p.receipt_ for p in parts if hasattr(p, "receipt_")]
             if receipts:

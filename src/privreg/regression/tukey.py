@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from privreg.errors import NotReleasedWarning
-from privreg.groups import over_groups, sort_by_group
+from privreg.groups import sort_by_group
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
 from privreg.mechanisms.count import check_share, lower_count, plan_count
@@ -16,8 +16,9 @@ from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_dr
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
+from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor
-from privreg.tables import Categories, Records
+from privreg.tables import Categories
 
 CALIBRATIONS = {c.name: c for c in (STRICT, PAPER)}
 # Records in a group for each coefficient to fit, most to fewest: the first that leaves enough models is taken.
@@ -150,22 +151,22 @@ class TukeyRegression(PrivateRegressor):
             bounds = np.arange(m + 1) * (n // m)
         else:
             order, bounds = sort_by_group(account.groups(n, m), m)
-        models = np.empty((m, len(records) + 1))
-        jitter = account.groups(models.size, 2**20).reshape(models.shape)
-
-        def work(first: int, rows: Float64, target: Float64, bounds: Int64) -> None:
-            part = slice(first, first + bounds.size - 1)
-            units = np.empty_like(models[part])
-            solve_groups(rows, target, bounds, models[part], units)
-            models[part] += units * (jitter[part] / 2.0**19 - 1) * JITTER
-
-        over_groups(records, order, bounds, work, self.n_jobs)
-        return models
+        width = len(records) + 1
+        jitter = account.groups(m * width, 2**20).reshape(m, width)
+        models, units = np.concatenate(records.over_groups(order, bounds, models_and_units), axis=1)
+        return np.asarray(models + units * (jitter / 2.0**19 - 1) * JITTER)
 
     def _notes(self) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
         return [f"A linear model of {len(self._names)} features, from the middle of {self.n_models_:,} small models."]
+
+
+def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:
+    """The model of each group, the intercept last, and what its last digits are worth."""
+    both = np.empty((2, bounds.size - 1, rows.shape[1] + 1))
+    solve_groups(rows, target, bounds, both[0], both[1])
+    return both
 
 
 _NOT_RELEASED = (

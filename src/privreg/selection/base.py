@@ -13,7 +13,7 @@ from privreg.base import PrivateEstimator, is_whole
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Step, gaussian_cost
-from privreg.tables import Records
+from privreg.records.base import Records
 
 MOST_ACCOUNTED = 10_000  # picks
 
@@ -37,8 +37,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
-        table = self._table(X)
-        return np.column_stack([table[int(j)] for j in np.flatnonzero(self._get_support_mask())])
+        chosen = np.flatnonzero(self._get_support_mask()).tolist()
+        return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the chosen columns, in their original order."""

@@ -4,14 +4,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from privreg.kernels.pairs import concordance
-from privreg.kernels.ranks import rank_column, rank_columns
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, LATER_RANGE, round_scores
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.steps import Pick, Step
+from privreg.records.base import TARGET, Records
 from privreg.selection.base import PrivateSelector
-from privreg.tables import Categories, Records
+from privreg.tables import Categories
 
 
 def ranges(k: int) -> list[int]:
@@ -59,10 +58,10 @@ class DPKendall(PrivateSelector):
         return even_picks([f"choose feature {t + 1}" for t in range(self.k)], ranges(self.k), budget, GRID)
 
     def _select(self, account: Account, plan: list[Step], records: Records) -> list[int]:
-        columns = rank_columns(records, self.n_jobs)
-        left = np.arange(len(columns))
-        # Python integers: they do not overflow.
-        label = np.abs(concordance(rank_column(records.target), columns, self.n_jobs)).astype(object)
+        ranking, left = records.ranking(), np.arange(len(records))
+        label = np.abs(ranking.concordance(TARGET, left.tolist())).astype(
+            object
+        )  # Python integers: they do not overflow
         redundancy = np.zeros_like(label)
         chosen: list[int] = []
         for step in plan:
@@ -71,6 +70,5 @@ class DPKendall(PrivateSelector):
             chosen.append(int(left[at]))
             left = np.delete(left, at)
             if len(chosen) < len(plan):
-                candidates = [columns[j] for j in left]
-                redundancy[left] += np.abs(concordance(columns[chosen[-1]], candidates, self.n_jobs))
+                redundancy[left] += np.abs(ranking.concordance(chosen[-1], left.tolist()))
         return chosen

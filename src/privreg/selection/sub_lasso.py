@@ -1,12 +1,13 @@
 """SubLasso: private feature selection by voting of Lasso models on small random groups of records."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
 
-from privreg.groups import over_groups, sort_by_group
+from privreg.groups import sort_by_group
 from privreg.kernels.lasso import count_votes
 from privreg.kernels.ranks import Float64, Int64
 from privreg.mechanisms.count import check_share, lower_count, plan_count
@@ -14,8 +15,9 @@ from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.steps import Laplace, Pick, Step, round_down
+from privreg.records.base import Records
 from privreg.selection.base import PrivateSelector
-from privreg.tables import Categories, Records
+from privreg.tables import Categories
 
 # One record changes one group's vote, and so each count by −1, 0 or +1. docs/proofs/sublasso.md
 VOTE_RANGE = 2
@@ -100,10 +102,14 @@ class SubLasso(PrivateSelector):
     def _votes(self, records: Records, group: Int64, models: int) -> Int64:
         """How many groups vote for each column. Empty groups do not vote."""
         order, bounds = sort_by_group(group, models)
-        votes = []
-
-        def work(_: int, rows: Float64, target: Float64, bounds: Int64) -> None:
-            votes.append(count_votes(rows, target, bounds, self.k, float(self.alpha)))
-
-        over_groups(records, order, bounds, work, self.n_jobs)
+        votes = records.over_groups(order, bounds, _Votes(self.k, float(self.alpha)))
         return np.sum(votes, axis=0)
+
+
+@dataclass(frozen=True)
+class _Votes:
+    k: int
+    alpha: float
+
+    def __call__(self, rows: Float64, target: Float64, bounds: Int64) -> Int64:
+        return count_votes(rows, target, bounds, self.k, self.alpha)

@@ -1,0 +1,379 @@
+"""Records on a cluster, through Dask: workers read them from storage, and only integers and models come back.
+
+A task reads one part, or one whole column; results are added in a tree on the workers. Noise is drawn here, never
+there. If a worker dies, the scheduler has its tasks done again elsewhere: they are pure, so nothing else changes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from operator import getitem
+from typing import Any, TypeVar
+from weakref import finalize
+
+import narwhals as nw
+import numpy as np
+from dask import delayed
+from distributed import Client, Future, default_client
+
+from privreg.errors import SchemaError
+from privreg.kernels.boosting import Int16
+from privreg.kernels.pairs import Pivot, count_pairs, make_pivot
+from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column
+from privreg.parquet import ParquetTable
+from privreg.progress import Deciles
+from privreg.records import parts as on_part
+from privreg.records.base import TARGET, Block, Derived, Records, added, runs_of_groups
+from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
+from privreg.records.opening import is_dask
+from privreg.records.parts import Complete, Kept, Part
+from privreg.tables import Categories, read_identities
+
+T = TypeVar("T")
+Task = Callable[..., Any]
+Masks = list[Any]  # futures of `Kept`, or None
+
+_FAN_IN = 8  # results added by one task
+_ROUNDED = 2**20  # entries of a block of rounded rows
+_RUN = 2**22  # entries of a run of groups
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """A partition of a Dask data frame, where it is."""
+
+    frame: Any
+    layout: Layout
+
+    def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
+        yield self.layout.block(self.frame, columns)
+
+
+class Partitions:
+    """Parts whose rows are partitions of a Dask data frame: only the columns asked for are read."""
+
+    def __init__(self, frame: Any, layout: Layout) -> None:
+        self._frame, self._layout = frame, layout
+
+    def __len__(self) -> int:
+        return int(self._frame.npartitions)
+
+    def run(
+        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
+    ) -> list[Future]:
+        """task(part, kept, …) for each part."""
+        frames = self._frames(columns)
+        return client.compute([_framed(task, self._layout, *one) for one in zip(frames, kept, given, strict=True)])
+
+    def rank(self, client: Client, kept: Masks, column: int) -> Future:
+        """The ranks of one column."""
+        given = [[column]] * len(self)
+        frames = self._frames([] if column == TARGET else [column])
+        pieces = [_framed(on_part.read_column, self._layout, *one) for one in zip(frames, kept, given, strict=True)]
+        return client.compute(delayed(rank_pieces, pure=False)(pieces))
+
+    def _frames(self, columns: Sequence[int]) -> list[Any]:
+        names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
+        return list(self._frame[names].to_delayed())
+
+
+def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
+    """A task of the graph that reads the frame, so that frames are read when they are needed, not all at first.
+
+    What is given is hidden from Dask, which would look for futures in it.
+    """
+    return delayed(partial(_on_frame, task, layout, given), pure=False, traverse=False)(frame, kept)
+
+
+def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, kept: Kept) -> Any:
+    return task(FramePart(frame, layout), kept, *given)
+
+
+class RowGroups:
+    """Parts that workers read from files."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = list(parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def run(
+        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
+    ) -> list[Future]:
+        """task(part, kept, …) for each part."""
+        del columns  # a part knows what to read
+        parts = zip(self._parts, kept, given, strict=True)
+        return [client.submit(task, part, mask, *more, pure=False) for part, mask, more in parts]
+
+    def rank(self, client: Client, kept: Masks, column: int) -> Future:
+        """The ranks of one column, read by one worker."""
+        return client.submit(_rank_parts, self._parts, kept, column, pure=False)
+
+
+class DaskRecords(Records):
+    """The complete records of a table in parts, on a cluster."""
+
+    def __init__(
+        self,
+        client: Client,
+        parts: Partitions | RowGroups,
+        layout: Layout,
+        identify: Callable[[Any], Any],
+        watch: Callable[[str], None] | None = None,
+    ) -> None:
+        self.names, self.sources = layout.names, [str(name) for name in layout.sources]
+        self._client, self._parts, self._watch = client, parts, watch
+        self._whole: DaskRecords | None = None
+        self._identify = identify  # a future that numbers the rows of the table by a column
+        self._kept: list[Any] = [None] * len(parts)
+        self._set(self._on_parts("reading the columns", on_part.complete, range(len(self)), len(self)))
+        if sum(self._rows) > MAX_RECORDS:
+            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+
+    def _set(self, found: list[Future]) -> None:
+        """What is known of the parts: sizes here, masks where the rows are."""
+        sizes = self._wait(self._submit(_sizes, found, each=True))
+        self._rows, self._counts = [rows for rows, _ in sizes], [records for _, records in sizes]
+        self._found = found
+        self._kept = self._submit(_kept, found, each=True)
+
+    @property
+    def n_records(self) -> int:  # type: ignore[override]
+        return sum(self._counts)
+
+    # ---- tasks
+
+    def _submit(self, function: Callable[..., Any], given: Any, *more: Any, each: bool = False) -> Any:
+        if each:
+            return [self._client.submit(function, one, *more, pure=False) for one in given]
+        return self._client.submit(function, given, *more, pure=False)
+
+    def _wait(self, futures: list[Future]) -> list[Any]:
+        """The results. Whatever ends the waiting, Ctrl-C for one, ends the tasks too."""
+        try:
+            return list(self._client.gather(futures))
+        except BaseException:
+            self._client.cancel(futures, force=True)
+            raise
+
+    def _on_parts(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
+        """task(part, kept, …) for each part; `own` has something else for each."""
+        each = [given] * len(self._parts) if own is None else [(*given, one) for one in own]
+        return self._watched(what, self._parts.run(self._client, task, columns, self._kept, each))
+
+    def _watched(self, what: str, futures: list[Future]) -> list[Future]:
+        progress = Deciles(what, self._watch, len(futures))
+        for future in futures:
+            future.add_done_callback(lambda _: progress.one_more())
+        return futures
+
+    def _sum(self, futures: list[Future]) -> Any:
+        while len(futures) > 1:
+            groups = [futures[i : i + _FAN_IN] for i in range(0, len(futures), _FAN_IN)]
+            futures = self._submit(added, groups, each=True)
+        return self._wait(futures)[0]
+
+    # ---- what records can be asked
+
+    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+        columns = [j for j, _ in tasks if j != TARGET]
+        return list(self._sum(self._on_parts("reading columns", on_part.totals, columns, list(tasks))))
+
+    def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
+        return self._sum(self._on_parts("reading rows", on_part.total, columns, task, list(columns)))
+
+    def ranking(self) -> "DaskRanking":
+        return DaskRanking(self)
+
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "DaskRounded":
+        blocks = self._on_parts("reading rows", _rounded, range(len(self)), task, len(self), max(_ROUNDED // width, 1))
+        return DaskRounded(self, blocks)
+
+    def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
+        cuts = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1))
+        place = np.split(on_part.places(order, self.n_records), np.cumsum(self._counts)[:-1])
+        pieces = self._on_parts(
+            "sorting rows into groups", _split, range(len(self)), len(self), bounds[cuts], own=place
+        )
+        futures = [
+            self._submit(on_part.group_run, self._submit(getitem, pieces, r, each=True), bounds[a : b + 1], work)
+            for r, (a, b) in enumerate(pairwise(cuts))
+        ]
+        return self._wait(futures)
+
+    def subset(self, index: Int64) -> "DaskRecords":
+        chosen = np.zeros(self.n_records, bool)
+        chosen[index] = True
+        mine = np.split(chosen, np.cumsum(self._counts)[:-1])
+        subset = copy(self)
+        subset._whole = self  # which may own the client
+        subset._set([self._submit(_subset, found, part) for found, part in zip(self._found, mine, strict=True)])
+        return subset
+
+    def identities(self, groups: Any) -> Int64:
+        numbers, *kept = self._wait([self._identify(groups), *self._kept])
+        if numbers.size != sum(self._rows):
+            raise SchemaError("groups and y have different numbers of rows")
+        masks = [np.ones(rows, bool) if k is None else k for rows, k in zip(self._rows, kept, strict=True)]
+        return np.asarray(numbers[np.concatenate(masks)])
+
+    def ranks(self, column: int | Derived) -> Future:
+        """The ranks of a column, on some worker."""
+        if isinstance(column, Derived):
+            pieces = self._on_parts("reading rows", on_part.derive, column.columns, column)
+            return self._submit(rank_pieces, pieces)
+        return self._parts.rank(self._client, self._kept, column)
+
+
+class DaskRanking:
+    """Ranks of columns, each on the worker that made them. A pair of columns is one task."""
+
+    def __init__(self, records: DaskRecords) -> None:
+        self._records = records
+        self._ranks: dict[int, Future] = {}
+
+    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
+        records = self._records
+        first = records.ranks(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self._rank(pivot)
+        made = records._submit(make_pivot, first)
+        pairs = [records._submit(_pair, made, self._rank(j)) for j in columns]
+        return np.array(records._wait(records._watched("counting pairs", pairs)), np.int64)
+
+    def _rank(self, column: int) -> Future:
+        if column not in self._ranks:
+            self._ranks[column] = self._records.ranks(column)
+        return self._ranks[column]
+
+
+class DaskRounded:
+    """Rows as 16-bit integers, kept on the workers."""
+
+    def __init__(self, records: DaskRecords, blocks: list[Future]) -> None:
+        self._records, self._blocks = records, blocks
+
+    def total(self, task: Callable[[Int16, Float64], T]) -> T:
+        return self._records._sum(self._records._submit(_rounded_total, self._blocks, task, each=True))
+
+
+def _sizes(found: Complete) -> tuple[int, int]:
+    return found.rows, found.records
+
+
+def _kept(found: Complete) -> Kept:
+    return found.kept
+
+
+def _subset(found: Complete, chosen: Any) -> Complete:
+    return Complete(found.rows, int(chosen.sum()), on_part.kept_of(found.kept, found.rows, chosen))
+
+
+def rank_pieces(pieces: Sequence[Float64]) -> Ranks:
+    """Of a column in parts."""
+    return rank_column(np.concatenate(pieces))
+
+
+def _rank_parts(parts: Sequence[Part], kept: Sequence[Kept], column: int) -> Ranks:
+    return rank_pieces([on_part.read_column(part, mask, column) for part, mask in zip(parts, kept, strict=True)])
+
+
+def _pair(pivot: Pivot, column: Ranks) -> int:
+    return count_pairs(pivot, column)
+
+
+def _rounded(part: Part, kept: Kept, task: Any, features: int, rows: int) -> list[tuple[Int16, Float64]]:
+    return list(on_part.rounded(part, kept, task, features, rows))
+
+
+def _rounded_total(blocks: Sequence[tuple[Int16, Float64]], task: Callable[[Int16, Float64], Any]) -> Any:
+    return added(task(*block) for block in blocks)
+
+
+def _split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> list[Float64]:
+    blocks = list(on_part.split(part, kept, features, place, cuts))
+    return [np.concatenate(pieces) for pieces in zip(*blocks, strict=True)]
+
+
+@dataclass(frozen=True)
+class OnCluster:
+    """A table in files that is to be read by the workers of a cluster."""
+
+    table: ParquetTable
+    client: Client
+
+
+@contextmanager
+def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """A client of the scheduler at this address, or of so many worker processes on this machine."""
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with Client(set_as_default=False, **(options if scheduler is None else {"address": scheduler})) as client:
+        yield client
+
+
+def open_frame(
+    frame: Any,
+    target: Any,
+    categories: Categories | None,
+    groups: Any,
+    watch: Callable[[str], None] | None,
+    only: Sequence[int] | None,
+) -> DaskRecords:
+    """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
+    frame, target = _with_column(frame, target, "y")
+    frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
+    features = [name for name in frame.columns if name not in (target, groups)]
+    known = [name for name in features if name not in (categories or {})]
+    for name in known:
+        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
+            raise SchemaError(f"the categories of column {name!r} are not known; call .cat.as_known() on it first")
+    layout = make_layout(frame._meta, features, target, categories)
+    layout = layout if only is None else layout.only(only)
+    try:
+        client, mine = default_client(), False
+    except ValueError:
+        client, mine = Client(processes=False, n_workers=1, dashboard_address=None, set_as_default=False), True
+
+    def identify(_: Any) -> Future:
+        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))
+
+    records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
+    if mine:
+        finalize(records, client.close)
+    return records
+
+
+def open_files(
+    source: OnCluster, layout: Layout, watch: Callable[[str], None] | None, only: Sequence[int] | None
+) -> DaskRecords:
+    """The records of Parquet files that all workers can read at the same place."""
+    layout = layout if only is None else layout.only(only)
+    parts = parquet_parts(source.table, layout)
+
+    def identify(name: str) -> Future:
+        return source.client.submit(parquet_identities, source.table, name, pure=False)
+
+    return DaskRecords(source.client, RowGroups(parts), layout, identify, watch)
+
+
+def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
+    """The frame with the column in it, and its name."""
+    if is_dask(column):
+        name = f"privreg: {what}"
+        try:
+            return frame.assign(**{name: column}), name
+        except ValueError as error:
+            raise SchemaError(
+                f"{what} and X have different partitions: make it a column of X, and pass its name"
+            ) from error
+    if not isinstance(column, str) or column not in frame.columns:
+        raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")
+    return frame, column
+
+
+def _identities(frames: Sequence[Any]) -> Int64:
+    series = [nw.from_native(frame, eager_only=True) for frame in frames]
+    whole = nw.concat(series)
+    return read_identities(whole[whole.columns[0]].to_native())

@@ -1,0 +1,103 @@
+"""From what a user passes to `fit` to records."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from privreg.errors import SchemaError
+from privreg.records.base import Records
+from privreg.records.memory import MemoryRecords
+from privreg.tables import Categories, read_table, read_target
+
+if TYPE_CHECKING:
+    from privreg.parquet import ParquetTable
+    from privreg.records.layout import Layout
+
+
+def open_records(
+    X: Any,
+    y: Any,
+    categories: Categories | None,
+    n_jobs: int | None,
+    *,
+    groups: Any = None,
+    watch: Callable[[str], None] | None = None,
+    only: Sequence[int] | None = None,
+) -> Records:
+    """The complete records of a table and its target, perhaps with some of the features only."""
+    if is_parquet(X):
+        return _streamed(X, parquet_layout(X, y, categories, groups), n_jobs, watch, only)
+    if is_dask(X):
+        from privreg.records.on_dask import open_frame
+
+        return open_frame(X, y, categories, groups, watch, only)
+    if is_on_cluster(X):
+        from privreg.records.on_dask import open_files
+
+        return open_files(X, parquet_layout(X.table, y, categories, groups), watch, only)
+    table = read_table(X, categories)
+    return MemoryRecords(table, read_target(y), n_jobs)
+
+
+def is_parquet(X: Any) -> bool:
+    """Whether this is a `ParquetTable`. If its module was not loaded, it is not."""
+    module = sys.modules.get("privreg.parquet")
+    return module is not None and isinstance(X, module.ParquetTable)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether this is a Dask data frame or series."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed") and hasattr(X, "npartitions")
+
+
+def is_on_cluster(X: Any) -> bool:
+    """Whether these are files that workers of a cluster are to read."""
+    module = sys.modules.get("privreg.records.on_dask")
+    return module is not None and isinstance(X, module.OnCluster)
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether the table is not in memory, so that its columns are called by name."""
+    return is_parquet(X) or is_dask(X) or is_on_cluster(X)
+
+
+def parquet_layout(table: "ParquetTable", target: Any, categories: Categories | None, groups: Any = None) -> "Layout":
+    """Every column is a feature that is neither the target nor names people."""
+    from privreg.records.layout import make_layout
+
+    for name, what in ((target, "y"), (groups, "groups")):
+        if (name is not None or what == "y") and not (isinstance(name, str) and name in table.columns):
+            raise SchemaError(f"{what} must be the name of a column of {table!r}")
+    features = [name for name in table.columns if name not in (target, groups)]
+    if not features:
+        raise SchemaError(f"{table!r} has no feature columns")
+    levels = parquet_levels(table, features, categories)
+    return make_layout(table.no_rows([*features, target], levels), features, target, levels)
+
+
+def parquet_levels(
+    table: "ParquetTable", features: Sequence[str], categories: Categories | None
+) -> dict[str, list[Any]]:
+    """Levels as declared, or by the files themselves."""
+    levels = {name: list(given) for name, given in (categories or {}).items()}
+    for name in levels:
+        if name not in features:
+            raise SchemaError(f"categories were declared for {name!r}, but the table has no such feature")
+    found = {name: table.levels(name) for name in features if table.columns[name] == "category" and name not in levels}
+    return levels | found
+
+
+def _streamed(
+    table: "ParquetTable",
+    layout: "Layout",
+    n_jobs: int | None,
+    watch: Callable[[str], None] | None,
+    only: Sequence[int] | None,
+) -> Records:
+    from privreg.records.layout import parquet_identities, parquet_parts
+    from privreg.records.streamed import StreamedRecords
+
+    layout = layout if only is None else layout.only(only)
+    parts = parquet_parts(table, layout)
+    return StreamedRecords(parts, layout.names, list(layout.sources), partial(parquet_identities, table), n_jobs, watch)
