@@ -103,7 +103,20 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
 
 
-Data = Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file with one record per row.", show_default=False)]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV, TSV or Parquet file with one record per row; or many Parquet files: a folder, or 'data/*.parquet'.",
+        show_default=False,
+    ),
+]
+Engine = Annotated[
+    str, typer.Option(metavar="auto|dask", help="auto works here; dask lets workers of a cluster read Parquet files.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786. Default: workers on this machine."),
+]
 Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
 Epsilon = Annotated[
     Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
@@ -168,6 +181,11 @@ def fit(
     categories: Categories = None,
     person: Person = None,
     rows_per_person: Annotated[int, typer.Option(min=1, help="The most records kept of one person.")] = 1,
+    max_rows_for_selection: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Choose features by samples of about N records, if more.")
+    ] = None,
+    engine: Engine = "auto",
+    scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the model, as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, as one HTML page.")] = None,
     ledger: LedgerFile = None,
@@ -177,12 +195,15 @@ def fit(
     """Fit a linear model that reveals almost nothing about any one record."""
     with one_line("fit"):
         with loading():
-            from privreg.command.fit import run_fit
+            from privreg.command.fit import Wanted, run_fit
             from privreg.command.request import Source, Spending
 
-        source = Source(data, target, _names(features), _names(drop), person, category or [], categories)
+        source = Source(
+            data, target, _names(features), _names(drop), person, category or [], categories, engine, scheduler
+        )
         spending = Spending(epsilon, delta, ledger, dataset)
-        run_fit(source, spending, method, k, rows_per_person, out, report, as_json)
+        wanted = Wanted(method, k, rows_per_person, max_rows_for_selection)
+        run_fit(source, spending, wanted, out, report, as_json)
 
 
 @app.command()
@@ -197,6 +218,8 @@ def select(
     drop: Drop = None,
     category: Category = None,
     categories: Categories = None,
+    engine: Engine = "auto",
+    scheduler: Scheduler = None,
     ledger: LedgerFile = None,
     dataset: Dataset = None,
     as_json: AsJson = False,
@@ -207,14 +230,18 @@ def select(
             from privreg.command.fit import run_select
             from privreg.command.request import Source, Spending
 
-        source = Source(data, target, _names(features), _names(drop), None, category or [], categories)
+        source = Source(
+            data, target, _names(features), _names(drop), None, category or [], categories, engine, scheduler
+        )
         run_select(source, Spending(epsilon, delta, ledger, dataset), method, k, as_json)
 
 
 @app.command()
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file that privreg fit --out wrote.", show_default=False)],
-    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file of any size.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="CSV, TSV or Parquet, one file or many, of any size.", show_default=False)
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
     ] = None,

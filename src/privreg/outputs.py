@@ -45,6 +45,19 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
         taken[place] = name
 
 
+def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
+    """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
+    if not data.is_dir() and data.exists():
+        return
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        place = Path(os.path.realpath(path))
+        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents
+        if inside or Path(os.path.abspath(path)).match(os.path.abspath(data)):
+            raise ValueError(f"{name} {path} would be one of the files of {data}; write it somewhere else")
+
+
 def _identity(path: Path) -> tuple[int, int] | str:
     """The same for two names of one file, links of either kind included."""
     found = _status(path)

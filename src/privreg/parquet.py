@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -78,12 +79,20 @@ class ParquetTable(DataFile):
         _check_apart(paths)
         with ThreadPoolExecutor(min(len(paths), _THREADS)) as pool:
             found = dict(zip(map(str, paths), pool.map(_look, paths), strict=True))
-        self._files = {path: footer for path, (_, footer) in found.items()}
+        # Absolute, because other processes may work in another folder.
+        self._files = {os.path.abspath(path): footer for path, (_, footer) in found.items()}
         self.columns, self._types = _agreed({path: schema for path, (schema, _) in found.items()})
 
     def __repr__(self) -> str:
         count = len(self._files)
         return f"ParquetTable({str(self.path)!r}: {count} file{'s' if count > 1 else ''})"
+
+    def select(self, columns: Sequence[str]) -> "ParquetTable":
+        """The same rows with these columns only."""
+        self._check(columns, {}, ())
+        chosen = copy(self)
+        chosen.columns = {name: self.columns[name] for name in columns}
+        return chosen
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -96,10 +105,16 @@ class ParquetTable(DataFile):
     ) -> Iterator[pa.Table]:
         """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
         self._check(columns, categories, identifiers)
-        if part.path not in self._files:
-            raise SchemaError(f"{part.path} is not one of the files of {self.path}")
+        known = self._files.get(part.path)
+        if known is None or known.rows[part.group : part.group + 1] != (part.rows,):
+            raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
         plan = self._plan(columns, categories, identifiers)
         return self._batches(part.path, plan, row_groups=[part.group], use_threads=False)
+
+    def no_rows(self, columns: Sequence[str], categories: Levels) -> pa.Table:
+        """These columns as they come, without rows."""
+        self._check(columns, categories, ())
+        return self._no_rows(columns, categories, ())
 
     def levels(self, column: str) -> list[Any]:
         """The dictionary that all row groups have in common. One that was made while reading would show the data."""
@@ -136,7 +151,9 @@ class ParquetTable(DataFile):
         return plan
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
-        empty = pa.RecordBatch.from_pydict({name: pa.array([], self._types[name][0][0]) for name in columns})
+        kinds = {name: self._types[name][0][0] for name in columns}
+        values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+        empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
         return _table(empty, self._plan(columns, categories, identifiers))
 
     def _tables(
@@ -162,8 +179,8 @@ class ParquetTable(DataFile):
         stamp = self._files[path].stamp
         if _stamp(path) != stamp:
             raise SchemaError(f"{path} has changed since its columns were looked at; start again")
-        footer, buffer = _footer(path, stamp), min(_BUFFER, _BUFFERS // max(columns, 1) + 1)
-        return _guarded(path, lambda: pq.ParquetFile(path, metadata=footer, buffer_size=buffer, pre_buffer=False))
+        options = {"buffer_size": min(_BUFFER, _BUFFERS // max(columns, 1) + 1), "pre_buffer": False}
+        return _guarded(path, lambda: pq.ParquetFile(path, metadata=_footer(path, stamp), **options))
 
 
 def _check_apart(paths: Sequence[Path]) -> None:
@@ -181,7 +198,7 @@ def _look(path: Path) -> tuple[pa.Schema, _Footer]:
     if not first_bytes(path).startswith(b"PAR1"):
         raise SchemaError(f"{path} is not a Parquet file")
     stamp = _stamp(path)
-    footer = _footer(str(path), stamp)
+    footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))
     rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
     return _guarded(path, lambda: footer.schema.to_arrow_schema()), _Footer(stamp, rows)
 
@@ -194,7 +211,7 @@ def _stamp(path: str | Path) -> tuple[int, int]:
 @lru_cache(maxsize=16)  # reading a footer may take longer than reading a row group
 def _footer(path: str, stamp: tuple[int, int]) -> pq.FileMetaData:
     del stamp  # another one, another footer
-    return _guarded(path, lambda: pq.read_metadata(path))
+    return pq.read_metadata(path)
 
 
 def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str, list[tuple[pa.DataType, str]]]]:

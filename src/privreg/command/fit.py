@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import privreg
 from privreg.command.request import Source, Spending, carry_out
 from privreg.command.show import show_fit, show_selection
 from privreg.model_file import save_model
-from privreg.outputs import check_apart, check_place, write_whole
+from privreg.outputs import check_apart, check_outside, check_place, write_whole
 from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
 from privreg.privacy.ledger import Ledger
 from privreg.regression.private_linear import PrivateLinearRegression
@@ -23,25 +23,29 @@ PRIVATE = [name for name in METHODS if name != "NonDP"]
 SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What kind of model."""
+
+    method: str = "auto"
+    k: int | str = "auto"
+    rows_per_person: int = 1
+    max_rows_for_selection: int | None = None
+
+
 def run_fit(
-    source: Source,
-    spending: Spending,
-    method: str,
-    k: int | str,
-    rows_per_person: int,
-    out: Path | None,
-    report: Path | None,
-    as_json: bool,
+    source: Source, spending: Spending, wanted: Wanted, out: Path | None, report: Path | None, as_json: bool
 ) -> None:
     """Fit a model, write what was asked for, and print it."""
-    estimator, name = make_estimator(method, k, source, rows_per_person)
-    if rows_per_person != 1 and source.person is None:
+    estimator, name = make_estimator(wanted, source)
+    if wanted.rows_per_person != 1 and source.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     places = {"model": out, "report": report}
     for place in filter(None, places.values()):
         check_place(place)
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
     check_apart({"--out": out, "--report": report}, inputs)
+    check_outside({"--out": out, "--report": report}, source.data)
     columns = carry_out(estimator, source, spending, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
     if columns.from_file:
@@ -81,12 +85,16 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
         show_selection(selector, source.target, ledger)
 
 
-def make_estimator(method: str, k: int | str, source: Source, rows_per_person: int) -> tuple[Any, str]:
+def make_estimator(wanted: Wanted, source: Source) -> tuple[Any, str]:
     """The estimator of a method, and the name to show."""
+    method, k = wanted.method, wanted.k
     if method in ("auto", FLAGSHIP):
-        return PrivateLinearRegression(k=k, rows_per_person=rows_per_person), FLAGSHIP
+        rows, most = wanted.rows_per_person, wanted.max_rows_for_selection
+        return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most), FLAGSHIP
     if method not in PRIVATE:
         raise ValueError(f"--method must be one of auto, {', '.join(PRIVATE)}; got {method!r}")
+    if wanted.max_rows_for_selection is not None:
+        raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
     if source.person is not None:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
     if not selects(method) and k != "auto":

@@ -7,9 +7,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
 from privreg.base import PrivateEstimator
 from privreg.columns import Columns, choose_columns, read_levels
 from privreg.files import open_file
+from privreg.parquet import ParquetTable
 from privreg.privacy.ledger import Ledger
 from privreg.progress import stages
 
@@ -25,6 +28,8 @@ class Source:
     person: str | None = None
     category: list[str] = field(default_factory=list)
     categories: Path | None = None
+    engine: str = "auto"
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,10 @@ class Spending:
 
 def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> Columns:
     """Fit an estimator to the file. A ledger is asked before the file is opened, and again before noise is drawn."""
+    if source.engine not in ("auto", "dask"):
+        raise ValueError(f"--engine must be auto or dask; got {source.engine!r}")
+    if source.scheduler is not None and source.engine != "dask":
+        raise ValueError("--scheduler needs --engine dask")
     if (spending.ledger is None) != (spending.dataset is None):
         raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
     estimator.epsilon, estimator.delta = float(spending.epsilon), float(spending.delta)
@@ -60,8 +69,31 @@ def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> 
         stage("reading the file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
-            _fit(estimator, file, columns, stage)
+            if isinstance(file, ParquetTable):
+                _fit_elsewhere(estimator, file, columns, source, stage)
+            elif source.engine == "dask":
+                raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
+            else:
+                _fit(estimator, file, columns, stage)
     return columns
+
+
+def _fit_elsewhere(
+    estimator: Any, table: ParquetTable, columns: Columns, source: Source, stage: Callable[[str], None]
+) -> None:
+    """Parquet stays where it is."""
+    person = {} if columns.person is None else {"groups": columns.person}
+    chosen = table.select([*columns.features, columns.target, *person.values()])
+    if source.engine != "dask":
+        estimator.fit(chosen, columns.target, **person)
+        return
+    stage("connecting to the cluster")
+    try:
+        from privreg.records.on_dask import OnCluster, cluster
+    except ImportError:
+        raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'") from None
+    with cluster(source.scheduler, cpu_count()) as client:
+        estimator.fit(OnCluster(chosen, client), columns.target, **person)
 
 
 def _fit(estimator: Any, file: Any, columns: Columns, stage: Callable[[str], None]) -> None:

@@ -84,8 +84,16 @@ def parquet_levels(
     for name in levels:
         if name not in features:
             raise SchemaError(f"categories were declared for {name!r}, but the table has no such feature")
-    found = {name: table.levels(name) for name in features if table.columns[name] == "category" and name not in levels}
-    return levels | found
+    for name in features:
+        if table.columns[name] == "category" and name not in levels:
+            try:
+                levels[name] = table.levels(name)
+            except SchemaError:
+                raise SchemaError(
+                    f"column {name!r} has no dictionary that all row groups of {table!r} have in common; "
+                    f"declare its levels with categories={{{name!r}: [...]}}"
+                ) from None
+    return levels
 
 
 def _streamed(

@@ -4,6 +4,7 @@ import os
 import tempfile
 from threading import Lock
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,7 +22,9 @@ class Spill:
     """Arrays in a file that has no name, for threads. Nobody else can open it, and nothing of it stays behind."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(dir=spill_folder(), prefix="privreg-")  # noqa: SIM115
+        file = tempfile.TemporaryFile(dir=spill_folder(), prefix="privreg-")  # noqa: SIM115
+        self._number = file.fileno()
+        finalize(self, file.close)
         self._end, self._lock = 0, Lock()
 
     def write(self, array: NDArray[Any]) -> Place:
@@ -31,7 +34,7 @@ class Spill:
             self._end += data.nbytes
         view, at = _bytes_of(data), place.offset
         while view:  # a write may stop short, at 2 GB for one
-            written = os.pwrite(self._file.fileno(), view, at)
+            written = os.pwrite(self._number, view, at)
             view, at = view[written:], at + written
         return place
 
@@ -39,7 +42,7 @@ class Spill:
         array = np.empty(place.shape, place.dtype) if out is None else out
         view, at = _bytes_of(array), place.offset
         while view:
-            got = os.preadv(self._file.fileno(), [view], at)
+            got = os.preadv(self._number, [view], at)
             if got == 0:
                 raise OSError("a temporary file is shorter than it was")
             view, at = view[got:], at + got

@@ -43,7 +43,7 @@ class StreamedRecords(Records):
         watch: Callable[[str], None] | None = None,
     ) -> None:
         self.names, self.sources = names, sources
-        self._parts, self._n_jobs, self._watch = list(parts), n_jobs, watch
+        self._parts, self.n_jobs, self.watch = list(parts), n_jobs, watch
         self._identify = identify  # a number for each row of the table
         self._found: list[Complete] = self._each("reading the columns", partial(_complete, features=len(names)))
         if sum(found.rows for found in self._found) > MAX_RECORDS:
@@ -56,7 +56,7 @@ class StreamedRecords(Records):
     def _each(self, what: str, function: Callable[["StreamedRecords", int], T]) -> list[T]:
         """function(self, number of a part) for each part, in their order."""
         results: list[Any] = [None] * len(self._parts)
-        progress = Deciles(what, self._watch, len(self._parts))
+        progress = Deciles(what, self.watch, len(self._parts))
 
         def work(numbers: Iterator[int]) -> None:
             for p in numbers:
@@ -64,7 +64,7 @@ class StreamedRecords(Records):
                 progress.one_more()
 
         with single_threaded_blas():
-            share_out(work, len(self._parts), self._n_jobs)
+            share_out(work, len(self._parts), self.n_jobs)
         return results
 
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
@@ -92,10 +92,6 @@ class StreamedRecords(Records):
                 out[first : first + values.size] = values
                 first += values.size
 
-    def concordance(self, pivot: Ranks, columns: Sequence[Ranks]) -> Int64:
-        """C − D with columns that are loaded one by one."""
-        return concordance(pivot, columns, self._n_jobs)
-
     def rounded(self, task: Callable[[Float64], Int16], width: int) -> "StreamedRounded":
         spill, rows = Spill(), max(_ROUNDED // width, 1)
 
@@ -104,7 +100,7 @@ class StreamedRecords(Records):
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
         blocks = [block for found in self._each("reading rows", work) for block in found]
-        return StreamedRounded(spill, blocks, self._n_jobs)
+        return StreamedRounded(spill, blocks, self.n_jobs)
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1))
@@ -124,7 +120,7 @@ class StreamedRecords(Records):
                 pieces = [spill.read(block[r]) for block in blocks]
                 results[r] = on_part.group_run(pieces, bounds[cuts[r] : cuts[r + 1] + 1], work)
 
-        share_out(solve, len(results), self._n_jobs)
+        share_out(solve, len(results), self.n_jobs)
         return results
 
     def subset(self, index: Int64) -> "StreamedRecords":
@@ -160,7 +156,8 @@ class StreamedRanking:
 
     def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
         first = self._rank(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self.load(pivot)
-        return self._records.concordance(first, _Loaded(self, columns))
+        progress = Deciles("counting pairs", self._records.watch, len(columns))
+        return concordance(first, _Loaded(self, columns, progress), self._records.n_jobs)
 
     def load(self, column: int) -> Ranks:
         """The ranks of a column."""
@@ -189,13 +186,14 @@ class StreamedRanking:
 class _Loaded(Sequence[Ranks]):
     """Columns that are loaded when they are looked at."""
 
-    def __init__(self, ranking: StreamedRanking, columns: Sequence[int]) -> None:
-        self._ranking, self._columns = ranking, columns
+    def __init__(self, ranking: StreamedRanking, columns: Sequence[int], progress: Deciles) -> None:
+        self._ranking, self._columns, self._progress = ranking, columns, progress
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def __getitem__(self, at: Any) -> Any:
+        self._progress.one_more()
         return self._ranking.load(self._columns[at])
 
 

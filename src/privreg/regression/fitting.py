@@ -16,12 +16,13 @@ from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
 from privreg.mechanisms.moments import Moments, plan_gradient, plan_products, plan_squares, release_moments
 from privreg.mechanisms.quantile import noisy_quantile, plan_quantile
-from privreg.mechanisms.screening import plan_screening, screen
+from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for, sampled_peel
+from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, check_delta
 from privreg.privacy.steps import pick_epsilon
-from privreg.records.base import TARGET, Columns, Ranking, Records
+from privreg.records.base import TARGET, Columns, Records
 from privreg.regression.design import Design, Phase, unexplained
 from privreg.regression.model import Scale, Term, WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
@@ -56,7 +57,9 @@ def check_budget(budget: Budget, rows: int = 1) -> None:
 class Fitting:
     """One fit: carries out the schedule on the records through the account."""
 
-    def __init__(self, account: AdaptiveAccount, records: Records, wanted: int | None) -> None:
+    def __init__(
+        self, account: AdaptiveAccount, records: Records, wanted: int | None, most_rows: int | None = None
+    ) -> None:
         self._account, self._records = account, records
         self._mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single steps must not add up to more
         step = plan_noisy_count("count the records", self._share(COUNT))
@@ -64,6 +67,7 @@ class Fitting:
         self.records = max(self._counted - step.scale / step.grid, SMALLEST_COUNT)  # rather too low than too high
         self.size = self.records * sqrt(self._mu_squared)
         self.schedule = make_schedule(self.size, len(records), wanted)
+        self._kept = KEPT_ALL if most_rows is None else rate_for(most_rows, self.records)
         self.terms: list[Term] = []
         self._lost = 0  # columns whose spread was not found
         self.doubt = 1.0  # expected squared error of the slopes, as a part of their squared length
@@ -188,26 +192,35 @@ class Fitting:
         schedule, available = self.schedule, len(self._records)
         left = list(range(available))
         screening = schedule.columns < available
-        ranking = self._records.ranking() if screening else None
+        choose = self._choose if self._kept == KEPT_ALL else self._choose_on_a_sample
+        self._ranking = self._records.ranking() if screening and self._kept == KEPT_ALL else None
         later = int(schedule.columns * LATER) if screening else 0
         theta, frame = np.zeros(1), np.eye(1)
-        self._add_columns(self._choose(theta, left, ranking, schedule.columns - later) if ranking else left)
+        self._add_columns(choose(theta, left, schedule.columns - later) if screening else left)
         for phase in range(_LAST):
-            if phase == 1 and later and ranking:
-                self._add_columns(self._choose(theta, left, ranking, later))
+            if phase == 1 and later:
+                self._add_columns(choose(theta, left, later))
             theta, frame = _grow(theta, frame, 1 + len(self.terms))
             theta, frame = self._newton(theta, frame, self._moments(phase, theta, frame))
         return self._finish(theta, frame, self._moments(_LAST, theta, frame))
 
-    def _choose(self, theta: Float64, left: list[int], ranking: Ranking, count: int) -> list[int]:
+    def _choose(self, theta: Float64, left: list[int], count: int) -> list[int]:
         """Columns that go with what the model leaves unexplained, taken off `left`."""
+        assert self._ranking is not None
         epsilon = pick_epsilon(self._share(self.schedule.selection / self.schedule.columns))
         steps = plan_screening([f"choose feature {len(self.terms) + i + 1}" for i in range(count)], epsilon)
-        pairs = ranking.concordance(unexplained(self._design(), theta), left)
-        places = screen(self._account, steps, pairs, self._records.n_records)
-        chosen = [left[i] for i in places]
-        left[:] = [j for j in left if j not in chosen]
-        return chosen
+        pairs = self._ranking.concordance(unexplained(self._design(), theta), left)
+        return _take(left, screen(self._account, steps, pairs, self._records.n_records))
+
+    def _choose_on_a_sample(self, theta: Float64, left: list[int], count: int) -> list[int]:
+        """The same, by the records of a secret sample. Each choice has a sample of its own."""
+        first = len(self.terms) + 1
+        name = f"choose feature {first}" if count == 1 else f"choose features {first} to {first + count - 1}"
+        cost = self._share(count * self.schedule.selection / self.schedule.columns)
+        step = plan_sampled_picks(name + ", on a sample", count, self._kept, FIRST_RANGE, cost, GRID)
+        sample = self._records.subset(np.flatnonzero(self._account.sample(step, self._records.n_records)))
+        pairs = sample.ranking().concordance(unexplained(self._design(), theta), left)
+        return _take(left, sampled_peel(self._account, step, screening_scores(pairs, sample.n_records)))
 
     def _design(self) -> Design:
         return Design(self.label, tuple(self.terms))
@@ -274,6 +287,13 @@ class Fitting:
         limits = np.array([term.scale.limit / term.scale.unit for term in self.terms])
         covariance[np.diag_indices(len(final))] += (np.append(0.0, cut_tails(limits)) * final) ** 2
         return WinsorisedModel(self.label, tuple(self.terms), final, covariance)
+
+
+def _take(left: list[int], places: list[int]) -> list[int]:
+    """Columns at these places, taken off `left`."""
+    chosen = [left[i] for i in places]
+    left[:] = [j for j in left if j not in chosen]
+    return chosen
 
 
 def _grow(theta: Float64, frame: Float64, width: int) -> tuple[Float64, Float64]:

@@ -45,6 +45,9 @@ class PrivateLinearRegression(PrivateRegressor):
     k : the most features to use; "auto" uses as many as the data can carry at this budget.
     rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
         by group privacy: noise grows in proportion.
+    max_rows_for_selection : if features are chosen, and there are more records than this, they are chosen by samples
+        of about so many: much faster for tens of millions of records, at a loss of accuracy that docs/scaling.md
+        measures. None uses all records.
     categories : declared levels of text or code columns of a data frame, by column name.
     ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
         cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
@@ -77,6 +80,7 @@ class PrivateLinearRegression(PrivateRegressor):
         *,
         k: int | str = "auto",
         rows_per_person: int = 1,
+        max_rows_for_selection: int | None = None,
         categories: Categories | None = None,
         ledger: Ledger | None = None,
         dataset: str | None = None,
@@ -87,6 +91,7 @@ class PrivateLinearRegression(PrivateRegressor):
         self.delta = delta
         self.k = k
         self.rows_per_person = rows_per_person
+        self.max_rows_for_selection = max_rows_for_selection
         self.categories = categories
         self.ledger = ledger
         self.dataset = dataset
@@ -172,6 +177,9 @@ class PrivateLinearRegression(PrivateRegressor):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
         if not is_whole(self.rows_per_person):
             raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
+        most = self.max_rows_for_selection
+        if most is not None and not is_whole(most):
+            raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
         check_budget(budget, self._rows)
         if (self.ledger is None) != (self.dataset is None):
             raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
@@ -186,7 +194,8 @@ class PrivateLinearRegression(PrivateRegressor):
         return AdaptiveAccount(budget, noise, self._rows)
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
-        fitting = Fitting(account, records, None if self.k == "auto" else int(self.k))
+        wanted = None if self.k == "auto" else int(self.k)
+        fitting = Fitting(account, records, wanted, self.max_rows_for_selection)
         self._set(fitting.run(), len(records))
         self.n_records_ = fitting.records
         self.warnings_ = fitting.warnings()
