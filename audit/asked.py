@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from audit.tape import Call
 from privreg.privacy.account import _BLOCK
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
 
 def wrong_noise(call: Call) -> str | None:
@@ -16,6 +16,8 @@ def wrong_noise(call: Call) -> str | None:
     step = call.step
     if isinstance(step, Pick):
         fine = _fine_pick_within(call, step) if isinstance(call.statistic, tuple) else _fine_plain(call, "pick")
+    elif isinstance(step, SampledPicks):
+        fine = _fine_sample(call, step) if isinstance(call.statistic, int) else _fine_plain(call, "pick")
     elif isinstance(step, Laplace):
         fine = _fine_plain(call, "laplace")
     elif isinstance(step, Gaussian):
@@ -38,6 +40,14 @@ def _fine_plain(call: Call, kind: str) -> bool:
         return False
     (draw,) = call.draws
     return np.array_equal(draw.given, call.statistic) and np.array_equal(draw.result, call.returned)
+
+
+def _fine_sample(call: Call, step: SampledPicks) -> bool:
+    """One coin for each record, at the declared rate."""
+    if _asked(call) != [("sample", step.kept)]:
+        return False
+    (draw,) = call.draws
+    return draw.given == call.statistic == len(draw.result) and np.array_equal(draw.result, call.returned)
 
 
 def _fine_matrix(call: Call, step: GaussianMatrix) -> bool:

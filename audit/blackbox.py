@@ -123,14 +123,14 @@ def audit_long_median() -> Audit:
 def audit_quantile() -> Audit:
     step, q = quantile.plan_quantile("quantile", 0.5, EPSILON / 2)
     candidates = np.append(np.linspace(1, 2, 19), 4.0)
-    tables = np.zeros(4), np.append(np.zeros(4), 3.0)
-    laws = [log_law(quantile.scores(values, candidates, q), step.scale) for values in tables]
-    ratio = dict(zip(candidates.tolist(), (laws[0] - laws[1]).tolist(), strict=True))
+    counts = [quantile.count_at(values, candidates) for values in (np.zeros(4), np.append(np.zeros(4), 3.0))]
+    laws = [log_law(quantile.scores(each, q), step.scale) for each in counts]
+    ratio = laws[0] - laws[1]
 
     def draw(side: int, runs: int, noise: Noise) -> Float64:
         account = Free(noise)
-        drawn = (quantile.noisy_quantile(account, step, q, tables[side], candidates) for _ in range(runs))
-        return np.array([[ratio[value]] for value in drawn])
+        drawn = (quantile.noisy_quantile(account, step, q, counts[side]) for _ in range(runs))
+        return np.array([[ratio[at]] for at in drawn])
 
     what = "four records below twenty candidates, and one before the last: only that one loses"
     return Audit(what, claims_for("quantile", [step], [0.0]), draw)
@@ -161,8 +161,9 @@ def audit_moments() -> Audit:
 
     def release(account: Free, residuals: Float64) -> None:
         columns = np.full((2, residuals.size), FULL, np.int16)
-        rows = moment_kernels.rotate(columns, np.eye(2), 1.0, 1)
-        moments.release_moments(account, rows, residuals, 1.0, 1.0, n_jobs=1, **steps)
+        rows, clips = moment_kernels.rotate(columns, np.eye(2), 1.0), np.ones(1)
+        sums = moment_kernels.moment_sums(rows, residuals, clips)
+        moments.release_moments(account, sums, 1.0, clips, **steps)
 
     what = "no record, and one with a row of full length and a residual beyond its clip"
     pairs = calls_of(release, np.empty(0), np.array([HUGE]))

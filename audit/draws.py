@@ -18,7 +18,7 @@ import privreg.privacy.noise
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.errors import NotReleasedWarning
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Step
+from privreg.privacy.steps import Gaussian, GaussianMatrix, SampledPicks, Step
 from privreg.regression.selected import SelectThenRegress
 
 LEVEL = 1e-9  # of one test: a run holds a few dozen of them
@@ -64,6 +64,11 @@ def _wrong(noise: Noise, draws: int) -> Iterator[str]:
     uniform = [noise.uniform(2**70, 2**70 + 6) - 2**70 for _ in range(draws)]
     if not _follows(np.bincount(uniform, minlength=6), np.ones(6)):
         yield "uniform draws are not uniform"
+    for kept in (3 * 2**29, 2**32 - 2**28):  # coins of neighbouring records: both, one, the other, none
+        coins, q = noise.sample(2 * draws, kept).astype(int), kept / 2**32
+        law = np.array([(1 - q) ** 2, q * (1 - q), q * (1 - q), q**2])
+        if coins.size != 2 * draws or not _follows(np.bincount(coins[::2] + 2 * coins[1::2], minlength=4), law):
+            yield f"samples at the rate {q:g} are not independent coins"
 
 
 def _in_parts(noise: Any, law: Any) -> Any:
@@ -136,6 +141,8 @@ def _draw_some() -> list[int]:
 def _scales(step: Step) -> list[float]:
     if isinstance(step, GaussianMatrix):
         return [step.scale] * step.width + [step.off_scale] * (step.width * (step.width - 1) // 2)
+    if isinstance(step, SampledPicks):
+        return [step.scale] * step.picks
     return [step.scale] * step.coordinates if isinstance(step, Gaussian) else [step.scale]  # type: ignore[union-attr]
 
 

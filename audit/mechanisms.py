@@ -65,6 +65,7 @@ MECHANISMS = (
     Mechanism("clipped mean", ("mean",), ("test_mean.py",), ("mean of the label",), ("clipped mean",)),
     Mechanism("quantile", ("quantile",), ("test_quantile.py",), ("clip of residuals",), ("quantile",)),
     Mechanism("screening", ("screening", "kendall"), ("test_screening.py",), ("choose feature",)),
+    Mechanism("screening on a sample", ("sampling", "screening", "kendall"), ("test_sampling.py",)),
     Mechanism(
         "moments", ("moments",), ("test_moments.py",), ("products", "gradient", "residual variance"), ("moments",)
     ),

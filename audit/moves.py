@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.tape import Call
 from privreg.kernels.volumes import GRID
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
 # Four logarithms of integers below 2^92 are each within 2^-47 of the truth.
 _LOG_ERROR = 2.0**-44
@@ -25,6 +25,9 @@ def moved(before: Call, after: Call, rows: int = 1) -> float:
     step, one, two = before.step, before.statistic, after.statistic
     if isinstance(step, Pick):
         low, high = _changes_of_density(one, two, step) if isinstance(one, tuple) else _changes(one, two)
+        return _part(high - low, step.range * rows)
+    if isinstance(step, SampledPicks):  # given the sample, which is not released, and has the same coins on both
+        low, high = (0, 0) if isinstance(one, int) else _changes(one, two)
         return _part(high - low, step.range * rows)
     if isinstance(step, Laplace):
         return _part(abs(two - one), step.sensitivity * rows)

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, exp, log, pi, sqrt
+from math import comb, exp, expm1, log, log1p, pi, sqrt
 
 from scipy.special import log_ndtr
 
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step
+from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks, Step
 
 _MARGIN = 1e-6  # of floating point here
 _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
@@ -16,7 +16,7 @@ _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
 
 def wrong_receipt(receipt: Receipt, made: Sequence[Step], rows: int = 1) -> str | None:
     """What is wrong with the receipt of a seeded fit beside the steps that were made, if anything."""
-    if tuple(made) != receipt.steps:
+    if _entries(made) != receipt.steps:
         return "the receipt does not list the steps that were made"
     if receipt.private:
         return "the receipt calls seeded noise private"
@@ -26,6 +26,19 @@ def wrong_receipt(receipt: Receipt, made: Sequence[Step], rows: int = 1) -> str 
     if epsilon > receipt.budget.epsilon or delta > receipt.budget.delta:
         return "the receipt's total is more than was asked for"
     return _too_small(receipt, epsilon, delta) if made else None
+
+
+def _entries(made: Sequence[Step]) -> tuple[Step, ...]:
+    """Calls as a receipt lists them: a sample and the picks on it, no more than declared, are one step."""
+    entries: list[Step] = []
+    picks = 0
+    for step in made:
+        if picks and step == entries[-1]:
+            picks -= 1
+        else:
+            entries.append(step)
+            picks = step.picks if isinstance(step, SampledPicks) else 0
+    return tuple(entries)
 
 
 def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
@@ -43,7 +56,8 @@ def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
         return "the steps add up to more than the receipt's total"
     picks = Counter(float(s.range / s.scale) for s in made if isinstance(s, Pick))
     counts = Counter(float(s.sensitivity / s.scale) for s in made if isinstance(s, Laplace))
-    least = max(least_delta(rest, picks, counts, mu, lean) for lean in _LEANINGS)
+    sampled = [s for s in made if isinstance(s, SampledPicks)]
+    least = max(least_delta(rest, picks, counts, mu, lean, sampled) for lean in _LEANINGS)
     return None if left <= 0 else _compare(least, left)
 
 
@@ -55,9 +69,17 @@ def own_pure(step: Step) -> Fraction | None:
     """ε of pure differential privacy."""
     if isinstance(step, Pick):
         return Fraction(step.range) / Fraction(step.scale)
+    if isinstance(step, SampledPicks):
+        return Fraction(_own_sampled(step))
     if isinstance(step, Laplace):
         return Fraction(step.sensitivity) / Fraction(step.scale)
     return None
+
+
+def _own_sampled(step: SampledPicks) -> float:
+    """What a rare outcome of all picks together, likelier with a record if it is in the sample, tells about it."""
+    q, whole = step.kept / 2**32, step.picks * step.range / step.scale
+    return log1p(q * expm1(whole)) if whole < 700 else whole + log(q)
 
 
 def own_mu_squared(step: Step) -> float:
@@ -68,6 +90,8 @@ def own_mu_squared(step: Step) -> float:
         return float(step.norm_squared) ** 2 / min(step.scale, step.off_scale * sqrt(2)) ** 2
     if isinstance(step, Pick):
         return pi / 8 * (step.range / step.scale) ** 2
+    if isinstance(step, SampledPicks):
+        return pi / 8 * (2 * _own_sampled(step)) ** 2
     return 0.0
 
 
@@ -85,7 +109,14 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     return float(exp(upper) - exp(epsilon + lower))
 
 
-def least_delta(epsilon: float, picks: Counter[float], counts: Counter[float], mu: float, lean: float) -> float:
+def least_delta(
+    epsilon: float,
+    picks: Counter[float],
+    counts: Counter[float],
+    mu: float,
+    lean: float,
+    sampled: Sequence[SampledPicks] = (),
+) -> float:
     """δ at ε of a composition that can happen: every pick is between two, every count at its edge, all sums at theirs.
 
     A pick of range r between two candidates whose scores move apart has privacy loss t = lean·r with some probability
@@ -94,11 +125,36 @@ def least_delta(epsilon: float, picks: Counter[float], counts: Counter[float], m
     losses = {0.0: 1.0}
     for size, times in picks.items():
         high = lean * size
-        other = (1 - exp(high - size)) / (exp(high) - exp(high - size))
-        losses = _added(losses, high, high - size, exp(high) * other, times)
+        losses = _added(losses, high, high - size, exp(high) * _rarer(size, high), times)
     for size, times in counts.items():
         losses = _added(losses, size, -size, 1 / (1 + exp(-size)), times)
+    for step in sampled:
+        losses = _convolved(losses, _sampled_losses(step, lean))
     return sum(chance * gaussian_delta(epsilon - loss, mu) for loss, chance in losses.items())
+
+
+def _rarer(size: float, high: float) -> float:
+    """Chance, on the other table, of the outcome with loss `high` of a pick of this range between two."""
+    return (1 - exp(high - size)) / (exp(high) - exp(high - size))
+
+
+def _sampled_losses(step: SampledPicks, lean: float) -> list[tuple[float, float]]:
+    """(loss, chance) of picks between two on a sample: the record counts for all of them, or for none."""
+    size, q = step.range / step.scale, step.kept / 2**32
+    high = lean * size
+    rarer, result = _rarer(size, high), []
+    for k in range(step.picks + 1):
+        ratio = 1 + q * expm1(k * high + (step.picks - k) * (high - size))
+        result.append((log(ratio), ratio * comb(step.picks, k) * rarer**k * (1 - rarer) ** (step.picks - k)))
+    return result
+
+
+def _convolved(losses: dict[float, float], more: list[tuple[float, float]]) -> dict[float, float]:
+    result: dict[float, float] = {}
+    for loss, before in losses.items():
+        for extra, chance in more:
+            result[loss + extra] = result.get(loss + extra, 0.0) + before * chance
+    return result
 
 
 def _added(losses: dict[float, float], high: float, low: float, chance: float, times: int) -> dict[float, float]:

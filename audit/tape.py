@@ -21,8 +21,8 @@ import numpy as np
 
 import privreg.base
 from privreg.privacy.account import Account
-from privreg.privacy.noise import Int64, SeededNoise
-from privreg.privacy.steps import Pick, ProposeTestRelease, Step
+from privreg.privacy.noise import Bool, Int64, SeededNoise
+from privreg.privacy.steps import Pick, ProposeTestRelease, SampledPicks, Step
 from privreg.regression.selected import SelectThenRegress
 
 _FITS = ((privreg.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
@@ -35,7 +35,10 @@ _DECIDING = (
     "base.py",
     "spending.py",
     "persons.py",
-    *(f"mechanisms/{name}.py" for name in ("count", "mean", "moments", "peel", "quantile", "screening", "spread")),
+    *(
+        f"mechanisms/{name}.py"
+        for name in ("count", "mean", "moments", "peel", "quantile", "sampling", "screening", "spread")
+    ),
 )
 
 
@@ -78,7 +81,7 @@ class Added:
     rows: tuple[int, ...] = ()
     removed: bool = False
 
-    def couple(self, drawn: Int64, size: int, fresh: Int64) -> Int64 | None:
+    def couple(self, drawn: Any, size: int, fresh: Any) -> Any:
         """The same draws for the records that both tables have; None if that is not all."""
         if drawn.size == size:
             return drawn
@@ -101,6 +104,7 @@ class Tape:
     def __init__(self, seed: int, replay: "Tape | None" = None, added: Added = NOWHERE) -> None:
         self.calls: list[Call] = []
         self.groups: list[tuple[int, Int64]] = []  # number of groups, and the draw
+        self.samples: list[Bool] = []
         self.path: list[tuple[str, int]] = []  # lines that were run where it is decided what is released
         self.found: list[tuple[str, str]] = []  # (check, what is wrong)
         self.warned: list[str] = []
@@ -108,7 +112,7 @@ class Tape:
         self._replay, self._added = replay, added
         self._open: Call | None = None
         self._account: Account | None = None
-        self._spent = 0
+        self._entered = 0  # steps that must be written down when the noise is drawn
 
     def wrong(self, check: str, text: str) -> None:
         self.found.append((check, text))
@@ -132,25 +136,26 @@ class Tape:
         original, statistic = getattr(Account, name), _STATISTIC[name]
 
         def method(account: Account, step: Any, *given: Any) -> Any:
-            call = self._begin(account, step, statistic(step, *given))
+            call = self._begin(account, step, statistic(step, *given), 0 if name == _PAID else 1)
             call.returned = call.output = original(account, step, *given)
-            return self._end(call)
+            return self._end(call, name != _SECRET)
 
         return method
 
-    def _begin(self, account: Account, step: Step, statistic: Any) -> Call:
-        self._account, self._spent = account, len(account._made)
+    def _begin(self, account: Account, step: Step, statistic: Any, entries: int) -> Call:
+        self._account, self._entered = account, len(account._made) + entries
         self._open = Call(step, statistic)
         return self._open
 
-    def _end(self, call: Call) -> Any:
+    def _end(self, call: Call, released: bool) -> Any:
         self._open = None
         self.calls.append(call)
         if self._replay is not None:
             at = len(self.calls) - 1
             if at >= len(self._replay.calls) or self._replay.calls[at].step != call.step:
                 raise Diverged(f"step {call.step.name!r} or its parameters depend on the data")
-            call.output = self._replay.calls[at].output
+            if released:
+                call.output = self._replay.calls[at].output
         return call.output
 
     def drawn(self, draw: Draw) -> Any:
@@ -160,7 +165,7 @@ class Tape:
             return draw.result
         self._open.draws.append(draw)
         made = self._account._made
-        if len(made) != self._spent + 1 or made[-1] != self._open.step:
+        if len(made) != self._entered or made[-1] != self._open.step:
             self.wrong("spent first", f"noise of {self._open.step.name!r} was drawn before it was written down")
         return draw.result
 
@@ -177,6 +182,20 @@ class Tape:
         self.groups.append((groups, drawn))
         return drawn
 
+    def draw_sample(self, records: int, kept: int) -> Bool:
+        """The first fit's coins for the records that both tables have. A record of this one alone is in the sample."""
+        drawn = self._inner.sample(records, kept)
+        if self._replay is not None:
+            at = len(self.samples)
+            if at >= len(self._replay.samples):
+                raise Diverged("whether there is a sample depends on the data")
+            coupled = self._added.couple(self._replay.samples[at], records, np.ones(records, np.bool_))
+            if coupled is None and self._added != NOWHERE:
+                raise Diverged("a sample is drawn of another number of records than there are")
+            drawn = drawn if coupled is None else coupled  # a table that is no neighbour has coins of its own
+        self.samples.append(drawn)
+        return drawn
+
     def _traced(self, fit: Callable[..., Any]) -> Callable[..., Any]:
         """The same fit, with the lines noted that are run where it is decided what is released."""
 
@@ -190,11 +209,11 @@ class Tape:
                 self.path.append((frame.f_code.co_name, frame.f_lineno))
             return line
 
-        def traced(*given: Any) -> Any:
+        def traced(*given: Any, **named: Any) -> Any:
             before = sys.gettrace()
             sys.settrace(enter)
             try:
-                return fit(*given)
+                return fit(*given, **named)
             finally:
                 sys.settrace(before)
 
@@ -228,6 +247,9 @@ class _TapedNoise:
     def groups(self, records: int, groups: int) -> Int64:
         return self._tape.draw_groups(records, groups)
 
+    def sample(self, records: int, kept: int) -> Any:
+        return self._tape.drawn(Draw("sample", kept, records, self._tape.draw_sample(records, kept)))
+
 
 def _plain(step: Step, value: Any) -> Any:  # noqa: ARG001
     return np.array(value) if isinstance(value, np.ndarray) else value
@@ -236,6 +258,10 @@ def _plain(step: Step, value: Any) -> Any:  # noqa: ARG001
 def _stretches(step: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> Any:  # noqa: ARG001
     """A score for each stretch of integers, and where the stretches begin and end."""
     return scores.copy(), [bounds(i) for i in range(len(scores))]
+
+
+def _records(step: SampledPicks, records: int) -> int:  # noqa: ARG001
+    return int(records)
 
 
 def _boxes(step: ProposeTestRelease, distance: int, scores: Int64, grid: float, box: Any) -> Any:  # noqa: ARG001
@@ -249,4 +275,8 @@ _STATISTIC: dict[str, Callable[..., Any]] = {
     "gaussian_matrix": _plain,
     "pick_within": _stretches,
     "propose_test_release": _boxes,
+    "sample": _records,
+    "sampled_pick": _plain,
 }
+_SECRET = "sample"  # what comes of it is not released: in a replay it is coupled, record by record
+_PAID = "sampled_pick"  # its step was written down when the sample was drawn

@@ -24,10 +24,11 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.steps import pick_epsilon
+from privreg.records.memory import MemoryRecords
 from privreg.regression.fitting import FEATURE_LIMIT, Fitting
 from privreg.regression.model import WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, make_schedule
-from privreg.tables import Records, read_table
+from privreg.tables import read_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 DELTA = 1e-6
@@ -58,7 +59,7 @@ def normal_table(rows: int, columns: int, signal: float, generator: np.random.Ge
 def fitting(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator, kind: type[Fitting]) -> Fitting:
     """A fit that has not begun, with seeded noise."""
     account = AdaptiveAccount(Budget(epsilon, DELTA), SeededNoise(generator))
-    return kind(account, Records(read_table(X), y), None, 1)
+    return kind(account, MemoryRecords(read_table(X), y, 1), None)
 
 
 def coefficients(model: WinsorisedModel, columns: int) -> Float64:

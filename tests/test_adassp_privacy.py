@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from privreg import BoostedAdaSSP, base
-from privreg.kernels import boosting
-from privreg.kernels.boosting import NORM, gram, grid_for, read_rows, residual_sums
+from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_for
 from privreg.privacy.accountant import Budget, total
 from privreg.privacy.noise import SeededNoise
+from privreg.records import memory
+from privreg.records.memory import MemoryRecords
 from privreg.regression.boosted_adassp import EIGEN_ERROR, EIGEN_SENSITIVITY, EIGEN_UNIT, _smallest_eigenvalue
-from privreg.tables import Records, read_table
+from privreg.tables import read_table
 
 extreme = st.sampled_from([0.0, -0.0, 1.0, -1.0, 5e-324, -1e-308, 1e-30, 3.7, 1e30, 1.7e308, -1.7e308])
 number = st.one_of(extreme, st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
@@ -26,10 +27,20 @@ tables = hnp.arrays(float, st.tuples(st.integers(0, 8), st.integers(2, 6)), elem
 clips = st.sampled_from([1.0, 0.01, 250.0])
 
 
+def rounded(table, clip=1.0, jobs=1):
+    """The rounded rows of a table whose last column is the target, as a fit keeps them."""
+    records = MemoryRecords(read_table(table[:, :-1]), np.ascontiguousarray(table[:, -1]), jobs)
+    return records.rounded(RoundRows(clip), table.shape[1])
+
+
 def rows_of(table, clip=1.0):
-    """Rounded rows (records × width) of a table whose last column is the target."""
-    records = Records(read_table(table[:, :-1]), np.ascontiguousarray(table[:, -1]))
-    return read_rows(records, clip, 1), records.target
+    """All rounded rows (width × records), and the target."""
+    blocks = rounded(table, clip).total(lambda columns, target: [(columns, target)])  # one thread: in order
+    return np.concatenate([c for c, _ in blocks], axis=1), np.concatenate([t for _, t in blocks])
+
+
+def residual_sums(columns, target, theta, clip):
+    return ResidualSums(theta, clip)(columns, target)
 
 
 @given(tables, clips)
@@ -65,9 +76,9 @@ def test_a_record_moves_sums_by_its_own_product_only(table, data):
     assert (change[np.triu_indices(width)] ** 2).sum() <= NORM**4
     own = other[:, place].astype(object)
     assert (change == np.outer(own, own)).all()
-    sums = residual_sums(other, longer, theta, clip_y, 1) - residual_sums(columns, target, theta, clip_y, 1)
+    sums = residual_sums(other, longer, theta, clip_y) - residual_sums(columns, target, theta, clip_y)
     assert (sums.astype(object) ** 2).sum() <= NORM**4
-    alone = residual_sums(other[:, place : place + 1].copy(), longer[place : place + 1], theta, clip_y, 1)
+    alone = residual_sums(other[:, place : place + 1].copy(), longer[place : place + 1], theta, clip_y)
     assert (sums == alone).all()
 
 
@@ -122,26 +133,29 @@ def test_a_record_moves_long_sums_by_its_own_product_only(rng, n):
     columns, target = rows_of(table)
     for place in (0, 1, n // 2, 1023, n):
         more, longer = rows_of(np.insert(table, place, rng.normal(size=6) * 10, axis=0))
-        change = residual_sums(more, longer, theta, 1.0, 1) - residual_sums(columns, target, theta, 1.0, 1)
-        alone = residual_sums(more[:, place : place + 1].copy(), longer[place : place + 1], theta, 1.0, 1)
+        change = residual_sums(more, longer, theta, 1.0) - residual_sums(columns, target, theta, 1.0)
+        alone = residual_sums(more[:, place : place + 1].copy(), longer[place : place + 1], theta, 1.0)
         assert (change == alone).all()
         assert (change.astype(object) ** 2).sum() <= NORM**4
 
 
-def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):
+def test_sums_do_not_depend_on_order_blocks_or_threads(rng, monkeypatch):
     table = rng.normal(size=(3000, 7)) * 10.0 ** rng.integers(-3, 4, 7)
     columns, target = rows_of(table)
     theta = rng.normal(size=7) / NORM
-    products, sums = gram(columns), residual_sums(columns, target, theta, 1.0, 1)
+    products, sums = gram(columns), residual_sums(columns, target, theta, 1.0)
     assert (products == columns.astype(np.int64) @ columns.T.astype(np.int64)).all()
     residual = np.clip(target - columns.T @ theta, -1, 1)
     np.testing.assert_allclose(sums, columns.astype(float) @ residual * NORM, rtol=1e-3, atol=NORM * 3000)
     shuffled = rng.permutation(3000)
-    moved, later = rows_of(table[shuffled])
-    for chunk in (1, 100, 999, 2**16):
-        monkeypatch.setattr(boosting, "_CHUNK", chunk)
-        assert (gram(moved) == products).all()
-        assert (residual_sums(moved, later, theta, 1.0, 3) == sums).all()
+    for size, jobs in ((1, 1), (1, 3), (7, 2), (100, 1), (999, 3), (1024, 2), (2**16, 1), (2**16, 3)):
+        monkeypatch.setattr(memory, "_ENTRIES", 7 * size)
+        moved = rounded(table[shuffled], jobs=jobs)
+        sizes = moved.total(lambda columns, target: [target.size])
+        assert sum(sizes) == 3000
+        assert max(sizes) == min(size, 3000)
+        assert (moved.total(gram) == products).all()
+        assert (moved.total(ResidualSums(theta, 1.0)) == sums).all()
 
 
 def test_floating_point_sums_are_caught(rng):

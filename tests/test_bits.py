@@ -8,8 +8,8 @@ import pytest
 
 import audit.bits.__main__
 import audit.bits.noise
+import privreg.kernels.values
 import privreg.mechanisms.mean
-import privreg.mechanisms.moments
 import privreg.privacy.noise
 import privreg.tables
 from audit import results
@@ -24,13 +24,16 @@ from audit.bits.points import tukey_bits
 from audit.bits.processors import kernels
 from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
-from privreg.kernels import moments
 from privreg.kernels.boosting import gram
 from privreg.kernels.least_squares import solve_groups
+from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
+from privreg.kernels.threads import share_out
 from privreg.mechanisms.depth import LATTICE
+from privreg.mechanisms.moments import release_moments
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 from privreg.privacy.steps import ProposeTestRelease
-from privreg.regression import boosted_adassp, fitting, tukey
+from privreg.records import memory
+from privreg.regression import boosted_adassp, design, fitting, tukey
 
 ONE = ("all columns",)
 
@@ -52,13 +55,19 @@ def test_other_processor_kernels_give_the_same_bits():
 # ---- mistakes
 
 
-def float_sums(rows, residuals, n_jobs):
+def put_in_float_sums(monkeypatch):
     """A plain implementation: rows that were never rounded, added up in floating point, rounded at the end."""
-    unrounded = rows / 3.0
-    starts = range(0, rows.shape[1], moments._CHUNK)
-    uu = sum(unrounded[:, a : a + moments._CHUNK] @ unrounded[:, a : a + moments._CHUNK].T for a in starts)
-    ur = sum(unrounded[:, a : a + moments._CHUNK] @ residuals[a : a + moments._CHUNK] for a in starts)
-    return np.rint(uu * 2**20).astype(np.int64), np.rint(ur * 2**20).astype(np.int64)
+
+    def float_sums(rows, residuals, clips, products=True):
+        unrounded, whole = rows.values / 3.0, round_residuals(residuals, clips, rows.squares)
+        return Sums(unrounded @ unrounded.T if products else None, whole @ unrounded.T, sums_of_squares(whole))
+
+    def round_and_release(account, sums, *given, **steps):
+        parts = (None if s is None else np.rint(s * 2**20).astype(np.int64) for s in (sums.products, sums.gradients))
+        return release_moments(account, Sums(*parts, sums.squares), *given, **steps)
+
+    monkeypatch.setattr(design, "moment_sums", float_sums)
+    monkeypatch.setattr(fitting, "release_moments", round_and_release)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def float_sums(rows, residuals, n_jobs):
     ],
 )
 def test_sums_of_floats_are_noticed(monkeypatch, check):
-    monkeypatch.setattr(privreg.mechanisms.moments, "joint_sums", float_sums)
+    put_in_float_sums(monkeypatch)
     assert any("products" in text for text in check()["wrong"])
 
 
@@ -79,7 +88,7 @@ def test_sums_of_floats_are_noticed_on_another_processor(monkeypatch):
     base, handed = fit_handed(case)
     again, _ = fit_handed(case, handed.noted, outputs_of(base))
     assert digests(again) == digests(base)
-    monkeypatch.setattr(privreg.mechanisms.moments, "joint_sums", float_sums)
+    put_in_float_sums(monkeypatch)
     again, _ = fit_handed(case, handed.noted, outputs_of(base))
     assert digests(again) != digests(base)
 
@@ -96,12 +105,14 @@ def test_clipping_after_the_sum_is_noticed(monkeypatch):
 def test_threads_that_share_a_total_are_noticed(monkeypatch):
     calls = []
 
-    def racy(columns, theta, n_jobs):
+    def racy(work, tasks, n_jobs):
+        """What one of several threads adds is overwritten by another."""
         calls.append(n_jobs)
-        return moments.linear_scores(columns, theta, n_jobs) * (1 + 1e-4 * (n_jobs > 1))
+        share_out(work, tasks - (n_jobs > 1 and tasks > 1), n_jobs)
 
-    monkeypatch.setattr(fitting, "linear_scores", racy)
-    assert threads(ONE, jobs=(3,), repeats=1)["wrong"]
+    monkeypatch.setattr(memory, "share_out", racy)
+    wrong = threads(ONE, jobs=(3,), repeats=1)["wrong"]
+    assert all(any(part in text for text in wrong) for part in ("median", "spread", "products", "gradient"))
     assert set(calls) == {1, 3}
 
 
@@ -127,21 +138,36 @@ def test_a_layout_that_changes_bits_is_noticed(monkeypatch):
     assert layouts(("adassp",))["wrong"]
 
 
-def test_a_group_that_sees_the_others_is_noticed(monkeypatch):
-    def scaled(rows, target, bounds, models, units):
-        largest = np.abs(target).max(initial=1.0)  # of all groups together
-        solve_groups(rows, target / largest, bounds, models, units)
-        models *= largest
+def scaled(rows, target, bounds, models, units):
+    largest = np.abs(target).max(initial=1.0)  # of all groups together
+    solve_groups(rows, target / largest, bounds, models, units)
+    models *= largest
 
+
+def test_a_group_that_sees_the_others_is_noticed(monkeypatch):
     monkeypatch.setattr(tukey, "solve_groups", scaled)
     assert groups(records=12, names=("tukey",))["wrong"]
+    assert chunks(("tukey",), sizes=(7,))["wrong"]
+
+
+def test_rows_that_see_their_block_are_noticed(monkeypatch):
+    original = boosted_adassp.RoundRows.__call__
+    monkeypatch.setattr(boosted_adassp.RoundRows, "__call__", lambda self, rows: original(self, rows - rows.mean(0)))
+    assert any("products" in text for text in chunks(("adassp",), sizes=(7,))["wrong"])
+
+
+def test_counts_that_see_their_block_are_noticed(monkeypatch):
+    values = privreg.kernels.values
+    original = values.count_distances
+    monkeypatch.setattr(values, "count_distances", lambda x, centre: original(x, np.median(x) if x.size else centre))
+    assert any("spread" in text for text in chunks(ONE, sizes=(7,))["wrong"])
 
 
 def test_a_model_that_sees_the_data_is_noticed(monkeypatch):
     original = fitting.Fitting._finish
 
     def finish(self, theta, frame, sums):
-        return original(self, theta + 1e-15 * self._target.mean(), frame, sums)
+        return original(self, theta + 1e-15 * self._records.target.mean(), frame, sums)
 
     monkeypatch.setattr(fitting.Fitting, "_finish", finish)
     assert outputs_alone(ONE)["wrong"]

@@ -30,7 +30,7 @@ from audit.fuzz.outcome import Finding, Outcome, patience
 from audit.fuzz.parquet import parquet_record
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, same_but_one
 from audit.fuzz.text import DIALECTS, NASTY_LINES, TEXT_USES, tame_text, text_record
-from privreg import Ledger, LedgerError, files, frames, model_file, tables
+from privreg import Ledger, LedgerError, files, frames, model_file, parquet, tables, text_file
 from privreg.errors import SchemaError
 from privreg.tables import read_identities, read_table, read_target
 
@@ -221,14 +221,14 @@ def line(content: bytes, use=TEXT_USES[0]) -> None:
 @pytest.mark.usefixtures("fresh")
 def test_sees_an_open_quote_that_takes_other_records(monkeypatch):
     line(b'1,2,"3')
-    monkeypatch.setattr(files._Utf8, "_checked", lambda self, line: line)
+    monkeypatch.setattr(text_file._Utf8, "_checked", lambda self, line: line)
     assert "number of rows" in caught(line, b'1,2,"3')
 
 
 def test_nasty_lines_see_a_bug_and_remember_nothing_of_it(monkeypatch):
     line(b"")  # what was read before is not relied on
     with monkeypatch.context() as patched:
-        patched.setattr(files, "_kind_of_cells", lambda cells, number: "text" if "" in cells else "number")
+        patched.setattr(text_file, "_kind_of_cells", lambda cells, number: "text" if "" in cells else "number")
         assert nasty_lines_found()
     assert not nasty_lines_found(positions=(12,))
     monkeypatch.setattr(files, "open_file", lambda path: {}[path])
@@ -240,7 +240,7 @@ def test_sees_a_cell_in_a_message(monkeypatch):
     def tell(cells, mark):
         raise SchemaError(f"not a number: {cells[-1]}")
 
-    monkeypatch.setattr(files, "_numbers", tell)
+    monkeypatch.setattr(text_file, "_numbers", tell)
     assert "a cell in the message" in caught(line, b"")
 
 
@@ -261,13 +261,13 @@ def test_sees_the_number_of_records_in_a_message(monkeypatch):
     def tell(table, target):
         raise SchemaError(f"{len(target)} records are too few")
 
-    monkeypatch.setattr(audit.fuzz.record, "Records", tell)
+    monkeypatch.setattr(audit.fuzz.record, "MemoryRecords", tell)
     assert "changes the outcome" in caught(line, b"1,2,3,4,5,6")
 
 
 @pytest.mark.usefixtures("fresh")
 def test_sees_a_record_that_decides_alone(monkeypatch):
-    monkeypatch.setattr(files, "_kind_of_cells", lambda cells, number: "text" if "" in cells else "number")
+    monkeypatch.setattr(text_file, "_kind_of_cells", lambda cells, number: "text" if "" in cells else "number")
     assert "changes the schema" in caught(line, b"1,,2,3,4,5", Use("y", ("x2",)))
 
 
@@ -291,7 +291,7 @@ def test_sees_a_hang(monkeypatch):
     hostile = b"a," + b"9" * 400_000 + b"x,1,2,3,4"
     with patience():
         line(hostile)
-    monkeypatch.setattr(files, "_NUMBER", files._NUMBER.replace("++", "+").replace("*+", "*"))
+    monkeypatch.setattr(text_file, "_NUMBER", text_file._NUMBER.replace("++", "+").replace("*+", "*"))
     with pytest.raises(Finding, match="hang"), patience():
         line(hostile)
 
@@ -316,7 +316,7 @@ def test_sees_rows_and_owners_that_change():
     [
         ("table", frames, "_same", lambda value, level: bool(value == level)),
         ("table", tables, "_float64", lambda values: np.asarray(values, np.float64)),
-        ("parquet", files, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
+        ("parquet", parquet, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
         ("model", model_file, "numbers", lambda value, what, size, missing=False: value),
         ("ledger", Ledger, "_reading", lambda self: nullcontext()),
     ],

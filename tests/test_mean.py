@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exact import Parts
 from privreg.kernels.ranks import MAX_RECORDS
 from privreg.kernels.values import FIRST_BIN, LARGEST, value_of
 from privreg.mechanisms.mean import GRID, clipped_sum, noisy_clipped_sum, plan_clipped_sum
@@ -48,7 +49,8 @@ class Keeper(SeededNoise):
 def released(values, centre, clip):
     """The integer that gets noise."""
     keeper = Keeper()
-    noisy_clipped_sum(AdaptiveAccount(ROOMY, keeper), STEP, np.array(values, float), centre, clip)
+    values = values if isinstance(values, Parts) else np.array(values, float)
+    noisy_clipped_sum(AdaptiveAccount(ROOMY, keeper), STEP, values, centre, clip)
     (((integer,), scale),) = keeper.calls
     assert scale == STEP.scale
     return integer
@@ -100,6 +102,11 @@ def test_values_inside_the_clip_are_not_touched():
 def test_the_order_of_records_does_not_matter(rng):
     values = rng.standard_cauchy(100_001) * 1e3
     assert len({released(rng.permutation(values), 7.0, 11.0) for _ in range(5)}) == 1
+
+
+@given(st.lists(finite, max_size=20), st.lists(st.integers(0, 20), max_size=5), centres, clips)
+def test_parts_of_the_records_do_not_matter(values, cuts, centre, clip):
+    assert released(Parts(values, cuts), centre, clip) == released(values, centre, clip)
 
 
 def test_the_largest_table_does_not_overflow():

@@ -13,16 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exact import assert_law, log_softmax, softmax
+from exact import Parts, assert_law, log_softmax, softmax
 from privreg.errors import BudgetError
 from privreg.kernels import values as values_module
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, code_of, codes_near, value_of
 from privreg.mechanisms import median
-from privreg.mechanisms.median import code_at, mass_at, mass_below, noisy_median, plan_median, runs
+from privreg.mechanisms.median import code_at, mass_at, mass_below, noisy_median, plan_median, prepare_medians, runs
 from privreg.privacy.account import _BLOCK, AdaptiveAccount, block_scores
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 from privreg.privacy.steps import Pick
+from privreg.records import base, memory
+from privreg.records.base import TARGET, Columns
+from privreg.records.memory import MemoryRecords
+from privreg.tables import read_table
 
 SAME_CELL = 1 + 1e-9
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, SAME_CELL, 3.0, -7.5, 1e308, -1e308]
@@ -154,6 +158,13 @@ def test_codes_near_holds_what_it_promises(values, low, high):
     assert below + expanded.size >= min(high, values.size)
 
 
+@given(st.lists(finite, max_size=40), st.lists(st.integers(0, 40), max_size=6), st.integers(1, 6))
+def test_parts_of_the_records_do_not_matter(values, cuts, reach):
+    for part, whole in zip(runs(Parts(values, cuts), reach), runs(np.array(values, float), reach), strict=True):
+        assert part.dtype == whole.dtype == np.int64
+        np.testing.assert_array_equal(part, whole)
+
+
 # ---- the law
 
 
@@ -163,6 +174,36 @@ class Keeper:
     def pick_within(self, step, scores, bounds):
         self.step, self.scores, self.bounds = step, scores, bounds
         return bounds(0)[0]
+
+
+def drawn_from(step, values):
+    """Scores, and the stretches that they are of."""
+    keeper = Keeper()
+    noisy_median(keeper, step, values)
+    return keeper.scores.tolist(), [keeper.bounds(i) for i in range(len(keeper.scores))]
+
+
+@pytest.mark.parametrize(("size", "jobs"), [(1, 1), (1, 3), (7, 2), (64, 2), (64, 3), (8192, 1)])
+@pytest.mark.parametrize("epsilon", [0.5, 30.0])
+def test_medians_do_not_depend_on_blocks_or_threads(size, jobs, epsilon, rng, monkeypatch):
+    """One by one, or after two passes for all columns; for steps other than the prepared one, too."""
+    X, y = rng.standard_cauchy(size=(300, 4)) * [1, 1e-6, 1e9, 1], rng.normal(size=300)
+    X[:, 1], X[::11, 3] = rng.choice(HOSTILE, 300), np.nan
+    whole = np.isfinite(X).all(axis=1)
+    step, other = plan_median("m", epsilon), plan_median("m", 3.0)
+    monkeypatch.setattr(base, "ROWS", size)
+    monkeypatch.setattr(memory, "_ENTRIES", size)
+    records = MemoryRecords(read_table(X), y, jobs)
+    assert drawn_from(step, records.column(TARGET)) == drawn_from(step, y[whole])
+    expected = [[drawn_from(s, X[whole, j].copy()) for s in (step, other)] for j in range(4)]
+    assert [[drawn_from(s, records.column(j)) for s in (step, other)] for j in range(4)] == expected
+    passes, totals = [], records.totals
+    monkeypatch.setattr(records, "totals", lambda tasks: passes.append(len(tasks)) or totals(tasks))
+    columns = Columns(records, [2, 0, 3, 1])
+    prepare_medians(columns, step)
+    assert [drawn_from(step, column) for column in columns] == [expected[j][0] for j in (2, 0, 3, 1)]
+    assert passes == [4, 4]
+    assert [drawn_from(other, column) for column in columns] == [expected[j][1] for j in (2, 0, 3, 1)]
 
 
 def log_law(values, step, at):

@@ -14,11 +14,22 @@ from hypothesis.extra import numpy as hnp
 
 from privreg.kernels import moments
 from privreg.kernels.boosting import NORM, grid_for
-from privreg.kernels.moments import Rows, joint_sums, linear_scores, rotate, round_residuals, sum_of_squares
+from privreg.kernels.moments import (
+    MOST_ROWS,
+    Rows,
+    linear_scores,
+    moment_sums,
+    rotate,
+    round_residuals,
+    sums_of_squares,
+)
 from privreg.mechanisms.moments import plan_gradient, plan_products, plan_squares, release_moments
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
+from privreg.records import base
+from privreg.records.memory import MemoryRecords
+from privreg.tables import read_table
 
 ROOMY = Budget(20.0, 1e-6)
 int16 = st.one_of(st.sampled_from([0, 1, -1, 32767, -32767, -32768]), st.integers(-32768, 32767))
@@ -26,6 +37,17 @@ entry = st.one_of(
     st.sampled_from([0.0, 1.0, -1.0, 5e-324, 1e-300, 1e-160, 1e155, 1.7e308, -1.7e308]), st.floats(-10, 10)
 )
 RADII = [1.0, 2.5, 1e-6, 1e9, 1e-310, 5e-324]
+ONE = np.array([1.0])  # the only clip
+BLOCKS = [(1, 1), (1, 3), (7, 1), (7, 2), (64, 2), (350, 3), (499, 1), (8192, 1), (8192, 2)]  # records, threads
+
+
+def in_blocks(task, records, size, jobs):
+    """The sum of task(numbers of records) over blocks of at most `size`, on so many threads, as in a fit."""
+    numbers = np.arange(records, dtype=float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "ROWS", size)
+        found = MemoryRecords(read_table(numbers[:, None]), numbers, jobs)
+        return found.total(lambda block: task(block.target.astype(int)), [])
 
 
 @st.composite
@@ -43,7 +65,7 @@ def designs(draw):
 @settings(max_examples=300)
 @given(designs())
 def test_rows_never_exceed_the_norm(design):
-    rows, factors, squares = rotate(*design, 1)
+    rows, factors, squares = rotate(*design)
     own = (rows.astype(object) ** 2).sum(axis=0)
     assert (own <= NORM**2).all()
     assert (own == squares).all()
@@ -52,7 +74,7 @@ def test_rows_never_exceed_the_norm(design):
 
 def test_a_row_that_shrinking_cannot_fit_counts_for_nothing():
     """The factor is 5e-324 · 0.7, rounded to 5e-324: not shrunk at all."""
-    rows, _, squares = rotate(np.ones((2, 1), np.int16), np.eye(2), 5e-324, 1)
+    rows, _, squares = rotate(np.ones((2, 1), np.int16), np.eye(2), 5e-324)
     assert rows.ravel().tolist() == [0, 0]
     assert squares.tolist() == [0]
 
@@ -61,7 +83,7 @@ def test_a_row_that_shrinking_cannot_fit_counts_for_nothing():
 def test_long_rows_come_close_to_the_norm(rng, width):
     """The bound is not slack: rows are clipped first and rounded to nearest after that, and none is lost."""
     columns = rng.integers(-32767, 32768, size=(width, 200)).astype(np.int16)
-    rows, factors, _ = rotate(columns, np.eye(width), 1.0, 1)
+    rows, factors, _ = rotate(columns, np.eye(width), 1.0)
     norms = np.sqrt((rows.astype(float) ** 2).sum(axis=0))
     assert norms.max() <= NORM
     assert norms[np.abs(columns).max(axis=0) > 0].min() > grid_for(width) - np.sqrt(width) / 2 - 1
@@ -75,7 +97,7 @@ def test_short_rows_are_not_shrunk(rng):
     matrix = rng.normal(size=(4, 3))
     exact = matrix.T @ columns
     radius = np.sqrt((exact**2).sum(axis=0)).max() * 2
-    rows, factors, _ = rotate(columns, matrix, radius, 1)
+    rows, factors, _ = rotate(columns, matrix, radius)
     assert (factors == 1).all()
     step = radius / grid_for(3)
     # Half a step, and the rounding of the matrix to 22 bits.
@@ -87,40 +109,53 @@ def test_short_rows_are_not_shrunk(rng):
 def test_a_row_depends_on_its_record_alone(design, data):
     columns, matrix, radius = design
     theta = matrix[:, 0] / 1e9
-    rows, scores = rotate(columns, matrix, radius, 1), linear_scores(columns, theta, 1)
-    whole = round_residuals(scores, 0.5, rows.squares)
+    rows, scores = rotate(columns, matrix, radius), linear_scores(columns, theta)
+    clips = np.array([0.5, 3.0])
+    whole = round_residuals(scores, clips, rows.squares)
     at = [data.draw(st.integers(0, columns.shape[1] - 1))]
-    alone, score = rotate(columns[:, at], matrix, radius, 1), linear_scores(columns[:, at], theta, 1)
+    alone, score = rotate(columns[:, at], matrix, radius), linear_scores(columns[:, at], theta)
     for one, all_of_them in zip(alone, rows, strict=True):
         assert (one == all_of_them[..., at]).all()
     assert score[0] == scores[at[0]]
-    assert round_residuals(score, 0.5, alone.squares)[0] == whole[at[0]]
+    assert (round_residuals(score, clips, alone.squares) == whole[:, at]).all()
+    for clip, each in zip(clips, whole, strict=True):  # and the other clips make no difference
+        assert (round_residuals(scores, np.array([clip]), rows.squares) == each).all()
 
 
-def test_rows_do_not_depend_on_chunks_threads_or_neighbours(rng, monkeypatch):
+@pytest.mark.parametrize(("size", "jobs"), BLOCKS)
+def test_rows_do_not_depend_on_blocks_threads_or_neighbours(rng, size, jobs):
     """Bit for bit, where a plain matrix product would differ in the last place."""
     columns = rng.integers(-32767, 32768, size=(9, 500)).astype(np.int16)
     matrix, theta = rng.normal(size=(9, 7)) * 10.0 ** rng.integers(-8, 8, 7), rng.normal(size=9)
-    rows, scores = rotate(columns, matrix, 3.0, 1), linear_scores(columns, theta, 1)
+    rows, scores = rotate(columns, matrix, 3.0), linear_scores(columns, theta)
     order = rng.permutation(500)
-    for chunk, jobs in ((1, 1), (7, 2), (64, 2), (499, 1), (8192, 2)):
-        monkeypatch.setattr(moments, "_CHUNK", chunk)
-        for moved, one in zip(rotate(columns[:, order], matrix, 3.0, jobs), rows, strict=True):
-            assert (moved == one[..., order]).all()
-        assert (linear_scores(columns[:, order], theta, jobs) == scores[order]).all()
+    moved = np.ascontiguousarray(columns[:, order])
+
+    def task(at):
+        return [(at, rotate(moved[:, at], matrix, 3.0), linear_scores(moved[:, at], theta))]
+
+    seen = []
+    for at, some, score in in_blocks(task, 500, size, jobs):
+        assert len(at) <= size
+        for part, one in zip(some, rows, strict=True):
+            assert (part == one[..., order[at]]).all()
+        assert (score == scores[order[at]]).all()
+        seen += at.tolist()
+    assert sorted(seen) == list(range(500))
 
 
 def test_scores_are_the_product(rng):
     columns = rng.integers(-32767, 32768, size=(30, 1000)).astype(np.int16)
     theta = rng.normal(size=30)
     bound = 30 * 32767 * np.abs(theta).max() * 2.0**-23
-    assert np.abs(linear_scores(columns, theta, 1) - theta @ columns).max() <= bound * (1 + 1e-9)
+    assert np.abs(linear_scores(columns, theta) - theta @ columns).max() <= bound * (1 + 1e-9)
 
 
 def test_a_residual_that_is_no_number_counts_for_nothing():
     squares = np.array([NORM**2, 0, 5])
-    assert round_residuals(np.full(3, np.nan), 1.0, squares).tolist() == [0, 0, 0]
-    assert round_residuals(np.array([np.nan, 1.0, -np.inf]), np.inf, squares).tolist() == [0, 0, 0]  # −∞/∞
+    assert round_residuals(np.full(3, np.nan), ONE, squares).tolist() == [[0, 0, 0]]
+    infinite = np.array([np.inf, np.inf])  # −∞/∞
+    assert round_residuals(np.array([np.nan, 1.0, -np.inf]), infinite, squares).tolist() == [[0, 0, 0]] * 2
 
 
 number = st.one_of(st.sampled_from([0.0, 5e-324, 1.0, -1.0, 1.7e308, -1.7e308, np.inf]), st.floats(-1e6, 1e6))
@@ -131,7 +166,9 @@ square = st.one_of(st.sampled_from([0, 1, 2, 3, NORM, NORM**2 - 1, NORM**2]), st
 @given(number, st.sampled_from([1e-3, 1.0, 77.0]), square)
 def test_residuals_are_clipped_then_rounded(residual, clip, squares):
     """|u|·|r| ≤ NORM² in integers, with the largest limit that does it: longer rows have smaller ones."""
-    (got,) = round_residuals(np.array([residual]), clip, np.array([squares])).tolist()
+    ((whole,),) = round_residuals(np.array([residual]), np.array([clip]), np.array([squares])).tolist()
+    got = int(whole)  # what follows is exact
+    assert got == whole
     assert got**2 * squares <= NORM**4
     assert abs(got) <= moments._MOST_RESIDUAL
     most = moments._MOST_RESIDUAL
@@ -142,12 +179,16 @@ def test_residuals_are_clipped_then_rounded(residual, clip, squares):
     assert abs(got - wanted) <= Fraction(1, 2) + Fraction(1, 10**6)
 
 
-@given(hnp.arrays(np.int64, st.integers(0, 9), elements=st.integers(-(2**24), 2**24)))
+@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(0, 9)), elements=st.integers(-(2**24), 2**24)))
 def test_squares_add_up_and_one_is_at_most_the_bound(residuals):
-    each = [sum_of_squares(residuals[i : i + 1]) for i in range(len(residuals))]
-    assert sum_of_squares(residuals) == sum(each)
-    for one, r in zip(each, residuals.tolist(), strict=True):
-        assert one == min(abs(r), 2 * NORM) ** 2 // 4 <= NORM**2
+    """A row for each clip; the residuals are whole numbers in float64."""
+    sums = sums_of_squares(residuals.astype(float))
+    assert sums.dtype == np.int64
+    for total, row in zip(sums.tolist(), residuals, strict=True):
+        each = [int(sums_of_squares(row[None, i : i + 1].astype(float))[0]) for i in range(len(row))]
+        assert total == sum(each)
+        for one, r in zip(each, row.tolist(), strict=True):
+            assert one == min(abs(r), 2 * NORM) ** 2 // 4 <= NORM**2
 
 
 # ---- sums and their cost
@@ -170,11 +211,15 @@ def rows_of(values):
     return Rows(values, np.ones(values.shape[1]), (values.astype(np.int64) ** 2).sum(axis=0))
 
 
-def released(values, residuals, steps, jobs=1):
+def sums_in_blocks(values, residuals, clips, size, jobs):
+    return in_blocks(lambda at: moment_sums(rows_of(values[:, at]), residuals[at], clips), len(residuals), size, jobs)
+
+
+def released(values, residuals, steps, size=8192, jobs=1):
     """Integers and noise scales: above the diagonal, on it, gradient, squares."""
     keeper = Keeper()
-    account = AdaptiveAccount(ROOMY, keeper)
-    release_moments(account, rows_of(values), np.asarray(residuals, float), 1.0, 1.0, n_jobs=jobs, **steps)
+    sums = sums_in_blocks(values, np.asarray(residuals, float), ONE, size, jobs)
+    release_moments(AdaptiveAccount(ROOMY, keeper), sums, 1.0, ONE, **steps)
     return keeper.calls
 
 
@@ -212,30 +257,24 @@ def tables(draw):
     return rows, draw(hnp.arrays(float, records + 1, elements=st.one_of(number, st.floats(-2, 2))))
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 8192])
+@pytest.mark.parametrize("size", [1, 3, 8192])
 @settings(max_examples=100)
 @given(table=tables(), data=st.data())
-def test_a_record_moves_sums_by_its_own_products(chunk, table, data):
+def test_a_record_moves_sums_by_its_own_products(size, table, data):
     rows, residuals = table
     width, longer = rows.shape
     at = data.draw(st.sampled_from([0, longer // 2, longer - 1]))
-    steps = plans(width)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "_CHUNK", chunk)
-        whole = round_residuals(residuals, 1.0, rows_of(rows).squares)
-        uu, ur = (
-            b.astype(object) - a.astype(object)
-            for a, b in zip(
-                joint_sums(np.delete(rows, at, axis=1), np.delete(whole, at), 1),
-                joint_sums(rows, whole, 2),
-                strict=True,
-            )
-        )
-        own = rows[:, at].astype(object)
-        assert (uu == np.outer(own, own)).all()
-        assert (ur == own * int(whole[at])).all()
-        fewer = released(np.delete(rows, at, axis=1), np.delete(residuals, at), steps)
-        needed = cost_of(fewer, released(rows, residuals, steps, 2))
+    steps, clips = plans(width), np.array([0.5, 1.0, 40.0])
+    whole = round_residuals(residuals, clips, rows_of(rows).squares)
+    fewer = np.delete(rows, at, axis=1), np.delete(residuals, at)
+    one, two = sums_in_blocks(*fewer, clips, size, 1), sums_in_blocks(rows, residuals, clips, size, 2)
+    own = rows[:, at].astype(object)
+    assert (two.products.astype(object) - one.products == np.outer(own, own)).all()
+    for c in range(len(clips)):
+        residual = int(whole[c, at])
+        assert (two.gradients[c].astype(object) - one.gradients[c] == own * residual).all()
+        assert int(two.squares[c]) - int(one.squares[c]) == min(abs(residual), 2 * NORM) ** 2 // 4
+    needed = cost_of(released(*fewer, steps, size), released(rows, residuals, steps, size, 2))
     assert needed <= sum(s.mu_squared for s in steps.values())
 
 
@@ -296,37 +335,68 @@ def test_noise_is_symmetric_and_smaller_off_the_diagonal(width):
         assert np.abs(np.corrcoef(above.T) - np.eye(above.shape[1])).max() < 0.2
 
 
-def test_sums_do_not_depend_on_order_chunks_or_threads(rng, monkeypatch):
-    rows = rng.integers(-9000, 9000, size=(6, 700)).astype(np.int16)
-    residuals = round_residuals(rng.normal(size=700), 1.0, rows_of(rows).squares)
-    wide = rows.astype(np.int64)
-    order = rng.permutation(700)
-    for chunk, jobs in ((1, 2), (13, 1), (350, 2), (699, 2), (8192, 1)):
-        monkeypatch.setattr(moments, "_CHUNK", chunk)
-        uu, ur = joint_sums(rows[:, order], residuals[order], jobs)
-        assert np.array_equal(uu, wide @ wide.T)
-        assert np.array_equal(ur, wide @ residuals)
+@pytest.mark.parametrize(("size", "jobs"), BLOCKS)
+def test_sums_do_not_depend_on_order_blocks_or_threads(rng, size, jobs):
+    rows, residuals = rng.integers(-9000, 9000, size=(6, 700)).astype(np.int16), rng.normal(size=700)
+    clips = np.array([0.25, 1.0, 9.0])
+    whole = round_residuals(residuals, clips, rows_of(rows).squares).astype(np.int64)
+    wide, order = rows.astype(np.int64), rng.permutation(700)
+    sums = sums_in_blocks(np.ascontiguousarray(rows[:, order]), residuals[order], clips, size, jobs)
+    for got, expected in (
+        (sums.products, wide @ wide.T),
+        (sums.gradients, whole @ wide.T),
+        (sums.squares, (np.minimum(np.abs(whole), 2 * NORM) ** 2 // 4).sum(axis=1)),
+    ):
+        assert got.dtype == np.int64
+        assert np.array_equal(got, expected)
 
 
 def test_the_largest_sums_are_exact():
-    """More records of full norm than a chunk holds, in the corner where float64 would give out first."""
-    n = 3 * moments._CHUNK + 5
-    uu, ur = joint_sums(np.full((1, n), NORM, np.int16), np.full(n, -NORM), 2)
-    assert (int(uu[0, 0]), int(ur[0])) == (n * NORM**2, -n * NORM**2)
-    assert sum_of_squares(np.full(n, 2 * NORM)) == n * NORM**2
-    assert moments._CHUNK * NORM**2 < 2**53
+    """As many records of full norm as a block may hold, in the corner where float64 would give out first.
+
+    Sums of several such blocks are odd numbers above 2^53, which no float64 is.
+    """
+    n = MOST_ROWS - 1
+    rows = rows_of(np.full((1, n), NORM, np.int16))
+    block = moment_sums(rows, np.full(n, -1e9), np.array([1.0]))
+    assert (int(block.products[0, 0]), int(block.gradients[0, 0])) == (n * NORM**2, -n * NORM**2)
+    assert sums_of_squares(np.full((1, n), 2.0 * NORM)).tolist() == [n * NORM**2]
+    five = block + block + block + block + block
+    assert (int(five.products[0, 0]), int(five.gradients[0, 0])) == (5 * n * NORM**2, -5 * n * NORM**2)
+    assert 5 * n * NORM**2 > 2**53
+    assert int(five.squares[0]) == 5 * int(block.squares[0]) == 5 * n * (NORM**2 // 4)
+    assert MOST_ROWS * NORM**2 < 2**53
     assert moments._ENTRY * 2**15 * 2**14 < 2**53
+    assert base.ROWS <= MOST_ROWS
 
 
-def test_releases_are_in_the_units_of_the_data(rng):
+def test_sums_without_products_have_none_to_release(rng):
+    rows, residuals = rows_of(rng.integers(-9000, 9000, size=(3, 50)).astype(np.int16)), rng.normal(size=50)
+    some, none = moment_sums(rows, residuals, ONE), moment_sums(rows, residuals, ONE, products=False)
+    both = none + some
+    assert none.products is both.products is None
+    assert np.array_equal(some.gradients, none.gradients)
+    assert np.array_equal(both.gradients, 2 * some.gradients)
+    keeper, steps = Keeper(), plans(3)
+    del steps["products"]
+    got = release_moments(AdaptiveAccount(ROOMY, keeper), none, 1.0, ONE, **steps)
+    assert got.products is None
+    assert got.product_noise == 0
+    assert [values.tolist() for values, _ in keeper.calls] == [some.gradients[0].tolist(), some.squares.tolist()]
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_releases_are_in_the_units_of_the_data(rng, at):
+    """For the clip that was chosen."""
     x = rng.normal(size=(4, 5000))
     columns = np.rint(np.clip(x / 4, -1, 1) * 32767).astype(np.int16)
     matrix = np.eye(4) * 4 / 32767
-    radius, clip = 5.0, 3.0
-    rows = rotate(columns, matrix, radius, 1)
+    radius, clips = 5.0, np.array([0.5, 1.0, 3.0])
+    clip = clips[at]
+    rows = rotate(columns, matrix, radius)
     residuals = rng.normal(size=5000)
-    steps = plans(4)
-    got = release_moments(AdaptiveAccount(ROOMY, Keeper()), rows, residuals, radius, clip, **steps, n_jobs=1)
+    steps, sums = plans(4), moment_sums(rows, residuals, clips)
+    got = release_moments(AdaptiveAccount(ROOMY, Keeper()), sums, radius, clips, at, **steps)
     shrunk = np.clip(x, -4, 4) * rows.factors
     limits = clip * radius / np.sqrt((shrunk**2).sum(axis=0))  # of a residual, by the length of its row
     np.testing.assert_allclose(got.products, shrunk @ shrunk.T, atol=5000 * 2e-3)

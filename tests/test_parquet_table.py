@@ -1,5 +1,6 @@
 """Many Parquet files as one table: which files in which order, what they must have in common, how rows are read."""
 
+import dataclasses
 import decimal
 import os
 import pickle
@@ -116,7 +117,12 @@ def test_relative_names(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for source in (".", "*.parquet", "./*", "**"):
         assert names(ParquetTable(source)) == [f"part.{i}.parquet" for i in (1, 2, 10, 33)]
-    assert str(open_file("*.parquet").path) == "*.parquet"
+    table = open_file("*.parquet")
+    assert str(table.path) == "*.parquet"
+    write(folder / "part.5.parquet", {"y": [1]})
+    assert message(open_file, "*").startswith("part.1.parquet has no column 'y', which part.5.parquet has; ")
+    monkeypatch.chdir("/")
+    assert everything(pickle.loads(pickle.dumps(table)), ["x"]).num_rows == 4
 
 
 def test_natural_order_of_odd_names(tmp_path):
@@ -560,7 +566,10 @@ def test_files_that_change_or_vanish(tmp_path):
     other = ParquetTable(a).parts[0]
     assert next(table.part_tables(other, ["x"], {}))["x"].to_pylist() == [1.0]
     strange = ParquetTable(write(tmp_path / "c" / "c.parquet", {"x": [1.0]})).parts[0]
-    assert "c.parquet is not one of the files of" in message(table.part_tables, strange, ["x"], {})
+    later = dataclasses.replace(parts[0], group=1)
+    for part in (strange, later, dataclasses.replace(parts[0], rows=2), dataclasses.replace(parts[0], group=-1)):
+        said = f"row group {part.group} of {part.path} is not a part of {tmp_path}"
+        assert message(table.part_tables, part, ["x"], {}) == said
 
 
 def test_a_damaged_file(tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exact import assert_law, log_softmax, softmax
-from privreg.mechanisms.quantile import GRID, LEVELS, noisy_quantile, plan_quantile, scores
+from privreg.mechanisms.quantile import GRID, LEVELS, count_at, noisy_quantile, plan_quantile, scores
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
@@ -34,16 +34,29 @@ def brute_force(values, candidates, q):
     return result
 
 
+def scores_of(values, candidates, q):
+    return scores(count_at(np.array(values, float), candidates), q)
+
+
 @given(st.lists(finite, max_size=12), st.lists(finite, min_size=1, max_size=6), st.integers(1, LEVELS - 1))
 def test_scores_are_exact(values, candidates, q):
     candidates = np.sort(candidates)
-    assert scores(np.array(values, float), candidates, q).tolist() == brute_force(values, candidates, q)
+    assert scores_of(values, candidates, q).tolist() == brute_force(values, candidates, q)
+
+
+@given(st.lists(st.lists(finite, max_size=9), min_size=1, max_size=5), st.lists(finite, min_size=1, max_size=6))
+def test_counts_of_parts_add_up(parts, candidates):
+    candidates = np.sort(candidates)
+    counts = [count_at(np.array(part, float), candidates) for part in parts]
+    whole = count_at(np.array([value for part in parts for value in part], float), candidates)
+    assert all(c.dtype == np.int64 for c in counts)
+    np.testing.assert_array_equal(sum(counts), whole)
 
 
 def spread(step, q, most=5):
     """Largest spread of the log-ratios over all data sets of up to `most` records and all records added."""
     laws = {
-        chosen: log_softmax(scores(np.array([POINTS[i] for i in chosen], float), CANDIDATES, q), step.scale)
+        chosen: log_softmax(scores_of([POINTS[i] for i in chosen], CANDIDATES, q), step.scale)
         for size in range(most + 2)
         for chosen in combinations_with_replacement(range(len(POINTS)), size)
     }
@@ -58,8 +71,8 @@ def spread(step, q, most=5):
 def spread_when_many(step, q):
     """The same for so many records between two candidates that no score is cut off at 0."""
     values = np.full(2 * LEVELS // min(q, LEVELS - q), 1.5)
-    law = log_softmax(scores(values, CANDIDATES, q), step.scale)
-    more = [log_softmax(scores(np.append(values, p), CANDIDATES, q), step.scale) for p in POINTS]
+    law = log_softmax(scores_of(values, CANDIDATES, q), step.scale)
+    more = [log_softmax(scores_of(np.append(values, p), CANDIDATES, q), step.scale) for p in POINTS]
     return max(np.ptp(m - law) for m in more)
 
 
@@ -92,7 +105,7 @@ def test_a_record_moves_scores_within_the_planned_range(values, record, candidat
     more = [*values[:place], record, *values[place:]]
     candidates = np.sort(candidates)
     step, q = plan_quantile("q", level, 0.7)
-    change = scores(np.array(more), candidates, q) - scores(np.array(values, float), candidates, q)
+    change = scores_of(more, candidates, q) - scores_of(values, candidates, q)
     assert np.ptp(change) <= step.range
     assert change.min() >= -max(2 * (LEVELS - q), q)
     assert change.max() <= max(2 * q, LEVELS - q)
@@ -104,9 +117,8 @@ def test_private_draws_follow_the_law():
     step, q = plan_quantile("q", 0.6, 1.5)
     counts = np.zeros(3)
     for _ in range(2000):
-        value = noisy_quantile(AdaptiveAccount(budget, OpenDPNoise()), step, q, values, CANDIDATES)
-        counts[CANDIDATES.tolist().index(value)] += 1
-    law = softmax(scores(values, CANDIDATES, q), step.scale)
+        counts[noisy_quantile(AdaptiveAccount(budget, OpenDPNoise()), step, q, count_at(values, CANDIDATES))] += 1
+    law = softmax(scores_of(values, CANDIDATES, q), step.scale)
     assert law.min() > 0.01
     assert_law(counts, law)
 
@@ -116,6 +128,6 @@ def test_finds_the_quantile(rng, level):
     data, candidates = rng.exponential(size=5000), np.geomspace(1e-3, 100, 60)
     step, q = plan_quantile("q", level, 2.0)
     account = AdaptiveAccount(Budget(20.0, 1e-6), SeededNoise(rng))
-    found = noisy_quantile(account, step, q, data, candidates)
+    found = candidates[noisy_quantile(account, step, q, count_at(data, candidates))]
     at = np.searchsorted(candidates, np.quantile(data, level))
     assert candidates[at - 2] < found < candidates[at + 2]

@@ -44,6 +44,25 @@ def test_long_runs_of_equal_leading_bits(seed, n, base):
     assert_ranked(values)
 
 
+@settings(max_examples=50)
+@given(st.integers(0, 2**32), st.integers(1, 2000), st.integers(0, 2**64 - 1), st.integers(0, 63))
+def test_few_bits_vary(seed, n, mask, zeros):
+    """Bits that are the same everywhere, at the low end or scattered, are left out of the sort or told from ties."""
+    bits = np.random.default_rng(seed).integers(0, 2**64, n, dtype=np.uint64) & np.uint64(mask >> zeros << zeros)
+    values = bits.view(np.float64)
+    assert_ranked(values[np.isfinite(values)])
+
+
+def test_values_that_collide_in_the_hash_table(rng):
+    unhash = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    levels = np.array([k * unhash % 2**64 for k in range(300)], np.uint64).view(np.float64)
+    assert_ranked(rng.choice(levels[np.isfinite(levels)], 30_000))
+
+
+def test_ranks_sent_to_parts_of_a_long_column(rng):
+    assert_ranked(rng.integers(-(10**6), 10**6, 2**21 + 1) / 7)
+
+
 @pytest.mark.parametrize("first", [0.0, 1.0])
 def test_two_values_in_either_order(first):
     assert_ranked(np.array([first, first, 1 - first, first, 1 - first]))

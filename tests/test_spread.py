@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from exact import Parts
 from privreg.kernels.values import BINS, FIRST_BIN, LARGEST, code_of, count_distances, value_of, winsorise
 from privreg.mechanisms.spread import (
     GRID,
@@ -51,7 +52,8 @@ class Keeper(SeededNoise):
 def released(values, centre):
     """The integers that get noise, and its scale."""
     keeper = Keeper()
-    histogram = noisy_histogram(AdaptiveAccount(ROOMY, keeper), STEP, np.array(values, float), centre)
+    values = values if isinstance(values, Parts) else np.array(values, float)
+    histogram = noisy_histogram(AdaptiveAccount(ROOMY, keeper), STEP, values, centre)
     ((integers, scale),) = keeper.calls
     np.testing.assert_array_equal(histogram, integers / GRID)
     return integers.astype(object), scale
@@ -70,6 +72,11 @@ def test_a_record_moves_one_bin_by_one(values, record, centre, data):
     assert (change**2).sum() <= STEP.sensitivity_squared == GRID**2
     assert scale == STEP.scale
     assert len(change) == STEP.coordinates == BINS
+
+
+@given(st.lists(finite, max_size=20), st.lists(st.integers(0, 20), max_size=5), centres)
+def test_parts_of_the_records_do_not_matter(values, cuts, centre):
+    assert released(Parts(values, cuts), centre)[0].tolist() == released(values, centre)[0].tolist()
 
 
 def test_the_cost_is_what_was_asked_for():

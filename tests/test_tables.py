@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from privreg.errors import SchemaError
-from privreg.tables import Records, read_table, read_target
+from privreg.records.memory import MemoryRecords
+from privreg.tables import read_table, read_target
 
 LEVELS = ["low", "mid", "high"]
 COLOURS = ["mid", None, "high", "mid"]
@@ -125,14 +126,14 @@ def test_arrays_are_numbers(array):
 def test_a_long_double_beyond_float64_drops_its_record():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        records = Records(read_table(np.array([[np.longdouble("1e4000")], [1.0]])), np.array([0.0, 1.0]))
+        records = MemoryRecords(read_table(np.array([[np.longdouble("1e4000")], [1.0]])), np.array([0.0, 1.0]))
     assert records.n_records == 1
 
 
 def test_incomplete_records_leave_no_trace(rng):
     """Inserting unusable records anywhere changes nothing that an estimator can see."""
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    clean = Records(read_table(X), y)
+    clean = MemoryRecords(read_table(X), y)
     dirty_X, dirty_y = X.copy(), y.copy()
     for value in (np.nan, np.inf, -np.inf):
         at = rng.integers(len(dirty_y))
@@ -141,7 +142,7 @@ def test_incomplete_records_leave_no_trace(rng):
         dirty_X, dirty_y = np.insert(dirty_X, at, row, axis=0), np.insert(dirty_y, at, 0.0)
         at = rng.integers(len(dirty_y))
         dirty_X, dirty_y = np.insert(dirty_X, at, 0.0, axis=0), np.insert(dirty_y, at, value)
-    dirty = Records(read_table(dirty_X), dirty_y)
+    dirty = MemoryRecords(read_table(dirty_X), dirty_y)
     assert dirty.n_records == 40
     np.testing.assert_array_equal(dirty.target, clean.target)
     np.testing.assert_array_equal(dirty.block(0, 3, np.empty((3, 40))), clean.block(0, 3, np.empty((3, 40))))
@@ -226,7 +227,7 @@ def test_unusable_targets(y):
 
 def test_length_mismatch_does_not_tell_the_lengths():
     with pytest.raises(SchemaError, match=r"^X and y have different numbers of rows$"):
-        Records(read_table(np.zeros((12345, 1))), np.zeros(777))
+        MemoryRecords(read_table(np.zeros((12345, 1))), np.zeros(777))
 
 
 BIG = 2**53 + 1

@@ -9,12 +9,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-import privreg.groups
 import privreg.tables
 from audit.bits.cases import Finding, cases, compare, finding, fit
-from privreg.kernels import boosting, moments, pairs, ranks
+from privreg.kernels import boosting, pairs, ranks
 from privreg.kernels.ranks import Float64
-from privreg.regression import boosted_adassp
+from privreg.records import base, memory
 
 
 def chunks(names: Sequence[str] | None = None, sizes: Sequence[int] = (1, 7, 97)) -> Finding:
@@ -42,11 +41,10 @@ def chunked(size: int) -> Iterator[None]:
     Such functions are copied with other constants, and not compiled.
     """
     settings: list[tuple[Any, str, Any]] = [
-        (moments, "_CHUNK", size),
-        (boosting, "_CHUNK", 3 * size),
+        (base, "ROWS", size),
+        (memory, "_ENTRIES", 9 * size),
+        (memory, "_CHUNK", 3 * size),
         (boosting, "_residual_sums", _rebuilt(boosting._residual_sums.py_func, _BLOCK=size)),
-        (boosted_adassp, "read_rows", _rebuilt(boosting.read_rows, {2**18: 9 * size})),
-        (privreg.groups, "_CHUNK", 3 * size),
         (privreg.tables, "_ROWS", size),
         (privreg.tables, "copy_columns", _rebuilt(ranks.copy_columns.py_func, {2048: size})),
         (ranks, "_BLOCK", 1 + size % 3),

@@ -22,7 +22,7 @@ from audit.bits.outputs import leaving
 from audit.cases import frozen
 from audit.tape import Call, Tape
 from privreg.kernels import boosting, moments
-from privreg.regression import boosted_adassp, fitting
+from privreg.regression import boosted_adassp, design
 
 Digests = list[tuple[str, str]]  # of each step its name and a digest of its statistic
 EIGENVALUE = "smallest eigenvalue"
@@ -57,9 +57,9 @@ class Handed:
     @contextmanager
     def running(self) -> Iterator["Handed"]:
         with (
-            patch.object(fitting, "rotate", self._wrap(moments.rotate, 1, 2)),
-            patch.object(fitting, "linear_scores", self._wrap(moments.linear_scores, 1)),
-            patch.object(boosted_adassp, "residual_sums", self._wrap(boosting.residual_sums, 2)),
+            patch.object(design, "rotate", self._wrap(moments.rotate, 1, 2)),
+            patch.object(design, "linear_scores", self._wrap(moments.linear_scores, 1)),
+            patch.object(boosted_adassp, "ResidualSums", self._wrap(boosting.ResidualSums, 0)),
         ):
             yield self
 
@@ -92,14 +92,16 @@ def large_sums(records: int) -> Digests:
     rows = rng.integers(-7000, 7001, size=(20, records)).astype(np.int16)
     rows[:, ::7] = 0
     rows[3, ::7] = boosting.NORM
-    residuals = rng.integers(-boosting.NORM, boosting.NORM + 1, size=records)
+    residuals = rng.integers(-boosting.NORM, boosting.NORM + 1, size=records) / boosting.NORM
+    squares = (rows.astype(np.int64) ** 2).sum(axis=0)
+    joint = moments.moment_sums(moments.Rows(rows, np.ones(records), squares), residuals, np.array([0.25, 1.0]))
     matrix = rng.integers(-(2**50), 2**50, size=(20, 20)) / 2.0**50
     found = {
         "gram": boosting.gram(rows),
-        "residual sums": boosting.residual_sums(rows, residuals / 2.0**15, matrix[0] / 2.0**12, 1.0, 2),
-        "rotated rows": moments.rotate(rows, matrix, 9.0, 2),
-        "scores": moments.linear_scores(rows, matrix[1], 2),
-        "joint sums": moments.joint_sums(rows, residuals, 2),
+        "residual sums": boosting.ResidualSums(matrix[0] / 2.0**12, 1.0)(rows, residuals),
+        "rotated rows": moments.rotate(rows, matrix, 9.0),
+        "scores": moments.linear_scores(rows, matrix[1]),
+        "joint sums": (joint.products, joint.gradients, joint.squares),
     }
     return [(name, _digest(value)) for name, value in found.items()]
 

@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
-import privreg.base
 import privreg.selection.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg import frames, tables
-from privreg.mechanisms import count, median, quantile
+from privreg.kernels.totals import total_of
+from privreg.mechanisms import count, median
 from privreg.privacy.account import Account
+from privreg.records import opening
 from privreg.regression import fitting
+from privreg.regression.design import unexplained
 from privreg.selection.base import PrivateSelector
 
 
@@ -26,12 +28,7 @@ def _true_lower_count(account: Account, step: Any, n: int, failure: float = 1e-4
 
 def _true_median(account: Account, step: Any, values: Any) -> float:
     median.noisy_median(account, step, values)
-    return float(np.median(values)) if values.size else 0.0
-
-
-def _true_quantile(account: Account, step: Any, q: int, values: Any, candidates: Any) -> float:
-    quantile.noisy_quantile(account, step, q, values, candidates)
-    return float(np.quantile(values, 0.9)) + 1e-3 if values.size else 1.0
+    return float(np.median(total_of(values, np.ndarray.tolist))) if values.size else 0.0
 
 
 def _even_groups(self: Account, records: int, groups: int) -> Any:
@@ -75,15 +72,25 @@ def _observed_levels(frame: Any, categories: Any) -> Any:
 
 def _stop_early(self: Any, phase: int, theta: Any, frame: Any) -> Any:
     """The clip is chosen by noise or fixed, as the number of records is even or odd."""
-    if phase == 1 and self._target.size % 2:
-        self._clip = lambda *_: 1.0
+    if phase == 1 and self._records.n_records % 2:
+        self._clip = lambda *_: 0
     return _moments(self, phase, theta, frame)
 
 
 def _look_twice(self: Any, phase: int, theta: Any, frame: Any) -> Any:
     """Nothing comes of the branch yet."""
-    if self._target.size % 2:
+    if self._records.n_records % 2:
         self._two_terms()
+    return _moments(self, phase, theta, frame)
+
+
+def _true_quantile(self: Any, phase: int, theta: Any, frame: Any) -> Any:
+    """Of the candidates for the clip one is picked with noise, but all are the true quantile."""
+    clips = self._clips(phase)
+    if len(clips) > 1:
+        residuals = np.abs(self._records.derive(unexplained(self._design(), theta)))
+        true = float(np.quantile(residuals, 0.9)) + 1e-3 if residuals.size else 1.0
+        self._clips = lambda _: np.full(clips.size, true)
     return _moments(self, phase, theta, frame)
 
 
@@ -142,7 +149,7 @@ BUGS = {
     ),
     "true quantile": Bug(
         "residuals clipped at their true quantile",
-        changing((fitting, "noisy_quantile", _true_quantile)),
+        changing((fitting.Fitting, "_moments", _true_quantile)),
         "PrivateLinearRegression, k",
         "release",
     ),
@@ -172,12 +179,12 @@ BUGS = {
     ),
     "filled with the mean": Bug(
         "missing values filled with the column's mean",
-        changing((privreg.base, "read_table", _filled_with_the_mean)),
+        changing((opening, "read_table", _filled_with_the_mean)),
         FLAGSHIP,
         "statistics",
     ),
     "standardised": Bug(
-        "columns standardised before the fit", changing((privreg.base, "read_table", _standardised)), BAS, "statistics"
+        "columns standardised before the fit", changing((opening, "read_table", _standardised)), BAS, "statistics"
     ),
     "levels from the data": Bug(
         "levels of a category read off the data",

@@ -10,18 +10,18 @@ from audit.bugs.bug import BAS, FLAGSHIP, Bug, changing
 from privreg.command import request
 from privreg.errors import SchemaError
 from privreg.mechanisms import mean
+from privreg.records.memory import MemoryRecords
 from privreg.regression.fitting import Fitting
 from privreg.regression.private_linear import PrivateLinearRegression
-from privreg.tables import Records
 
 
-def _refuse_missing(self: Any, table: Any, target: Any) -> None:
+def _refuse_missing(self: Any, table: Any, target: Any, n_jobs: int | None = None) -> None:
     if not (np.isfinite(target).all() and table.complete().all()):
         raise SchemaError("the table has missing values; fill them first")
-    _records(self, table, target)
+    _records(self, table, target, n_jobs)
 
 
-_records = Records.__init__
+_records = MemoryRecords.__init__
 
 
 def _warn_of_overflow(values: Any, centre: float, clip: float) -> Any:
@@ -94,7 +94,7 @@ _predict = PrivateLinearRegression._predict
 BUGS = {
     "error on missing values": Bug(
         "an error for a table with a missing value",
-        changing((Records, "__init__", _refuse_missing)),
+        changing((MemoryRecords, "__init__", _refuse_missing)),
         BAS,
         "messages",
     ),

@@ -3,10 +3,10 @@
 from typing import Any
 
 from audit.bugs.bug import Bug, changing
-from privreg import files
+from privreg import text_file
 from privreg.errors import SchemaError
 
-_numbers = files._numbers
+_numbers = text_file._numbers
 
 
 def _quote_the_cell(cells: Any, mark: str) -> Any:
@@ -24,19 +24,19 @@ def _any_cell_decides(cells: list[str], number: Any) -> str:
 BUGS = {
     "open quote": Bug(
         "a quote that is not closed takes the lines after it",
-        changing((files._Utf8, "_checked", lambda _, line: line)),
+        changing((text_file._Utf8, "_checked", lambda _, line: line)),
         "privreg fit",
         "hostile input",
     ),
     "a cell in a message": Bug(
         "an error that quotes the cell it stumbled on",
-        changing((files, "_numbers", _quote_the_cell)),
+        changing((text_file, "_numbers", _quote_the_cell)),
         "privreg fit",
         "hostile input",
     ),
     "any cell decides": Bug(
         "a column is text as soon as one of its cells is",
-        changing((files, "_kind_of_cells", _any_cell_decides)),
+        changing((text_file, "_kind_of_cells", _any_cell_decides)),
         "privreg fit",
         "hostile input",
     ),

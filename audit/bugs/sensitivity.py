@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-import privreg.mechanisms.moments
 import privreg.persons
 import privreg.regression.private_linear
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.kernels import ranks
+from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
 from privreg.mechanisms import depth, mean, screening
 from privreg.privacy.steps import Gaussian, GaussianMatrix
-from privreg.regression import fitting
+from privreg.records import memory
+from privreg.regression import design, fitting
 from privreg.selection import dp_kendall
 from privreg.selection.sub_lasso import SubLasso
 
@@ -53,10 +54,14 @@ def _matrix_cost_of_the_diagonal(self: GaussianMatrix) -> Fraction:
     return Fraction(self.norm_squared) ** 2 / Fraction(self.scale) ** 2
 
 
-def _single_precision(rows: Any, residuals: Any, n_jobs: Any) -> Any:  # noqa: ARG001
+def _single_precision(rows: Any, residuals: Any, clips: Any, products: bool = True) -> Sums:
     """Sums that are rounded on the way: by how much depends on their order, and on all other records."""
-    short = rows.astype(np.float32)
-    return (short @ short.T).astype(np.int64), (short @ residuals.astype(np.float32)).astype(np.int64)
+    short, whole = rows.values.astype(np.float32), round_residuals(residuals, clips, rows.squares)
+    return Sums(
+        (short @ short.T).astype(np.int64) if products else None,
+        (whole.astype(np.float32) @ short.T).astype(np.int64),
+        sums_of_squares(whole),
+    )
 
 
 def _keep_everybody(records: Any, groups: Any, most: int, noise: Any) -> Any:
@@ -100,19 +105,19 @@ BUGS = {
     ),
     "tau-b": Bug(
         "Kendall's τ-b, whose value under ties has no bounded sensitivity",
-        changing((dp_kendall, "concordance", _tau_b)),
+        changing((memory, "concordance", _tau_b)),
         "DPKendall",
         "statistics",
     ),
     "ties by row order": Bug(
         "ties broken by where a record stands",
-        changing((ranks, "rank_column", _by_row_order), (dp_kendall, "rank_column", _by_row_order)),
+        changing((ranks, "rank_column", _by_row_order), (memory, "rank_column", _by_row_order)),
         "DPKendall",
         "order",
     ),
     "float sums": Bug(
         "sums in single precision",
-        changing((privreg.mechanisms.moments, "joint_sums", _single_precision)),
+        changing((design, "moment_sums", _single_precision)),
         FLAGSHIP,
         "order",
     ),

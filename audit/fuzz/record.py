@@ -10,7 +10,8 @@ import numpy as np
 from audit.fuzz.outcome import Finding, Outcome
 from privreg import files
 from privreg.columns import choose_columns
-from privreg.tables import Records, read_identities, read_table, read_target
+from privreg.records.memory import MemoryRecords
+from privreg.tables import read_identities, read_table, read_target
 
 RECORDS = 24
 CANARY, RARE = "zq7x", "486"  # in cells, and nowhere else
@@ -30,7 +31,7 @@ def read_data(X: Any, y: Any, groups: Any = None, categories: Any = None, schema
     """A table in memory, read as a fit does."""
     table, target = read_table(X, categories), read_target(y)
     people = None if groups is None else read_identities(groups)
-    records = Records(table, target)
+    records = MemoryRecords(table, target)
     every = table.rows(np.arange(table.n_rows))
     if not np.array_equal(records.rows(np.arange(records.n_records)), every[table.complete() & np.isfinite(target)]):
         raise Finding("the records are not the complete rows")

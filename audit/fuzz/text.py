@@ -12,7 +12,7 @@ import pyarrow as pa
 from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import Finding, Outcome, input_file, outcome
 from audit.fuzz.record import CANARY, RARE, RECORDS, TOWNS, Use, read_file, same_but_one
-from privreg import files
+from privreg import files, text_file
 
 TEXT_USES = (
     Use("y", ("x", "town", "flag"), "id", (("town", TOWNS),)),
@@ -73,7 +73,7 @@ def text_record(record: bytes, position: int, dialect: Dialect, use: Use, block:
     """A file with and without one line of any bytes. Bytes that end lines make several records of it."""
     before = tame_text(dialect, use)
     path = input_file(dialect.file(record, position))
-    with patch.object(files, "_BLOCK", block):
+    with patch.object(text_file, "_BLOCK", block):
         after = outcome(read_file, path, use)
     same_but_one(before, after, position, len(re.split(rb"\r\n|\r|\n", record)))
 
@@ -106,8 +106,8 @@ def fuzz_text(data: bytes) -> None:
 
 def _whole_text(content: bytes) -> None:
     path = input_file(content)
-    with files._open_text(path) as text:
-        header = outcome(files._header, text, path).value or ""
+    with text_file._open_text(path) as text:
+        header = outcome(text_file._header, text, path).value or ""
     found = outcome(files.open_file, path)
     messages, names = [found.message], list[str]()
     if found.value is not None:

@@ -16,7 +16,7 @@ from privreg.columns import unknown_column
 from privreg.errors import ModelFileError, SchemaError
 from privreg.files import DataFile, open_file
 from privreg.model_file import load_model
-from privreg.outputs import check_apart, check_place, whole_file
+from privreg.outputs import check_apart, check_outside, check_place, whole_file
 from privreg.progress import stages
 
 PREDICTION = "prediction"
@@ -32,6 +32,7 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
             raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
         check_place(out)
         check_apart({"--out": out}, {"DATA": data, "the model": model_file})
+        check_outside({"--out": out}, data)
     model = load_model(model_file)
     features = list(getattr(model, "feature_names_in_", []))
     if not features:

@@ -82,7 +82,7 @@ class MemoryRecords(Records):
                 values[records] = derived.task(self._block(derived.columns, records))
 
         with single_threaded_blas():
-            share_out(work, -(-self.n_records // base.ROWS), self._n_jobs)
+            share_out(work, max(-(-self.n_records // base.ROWS), 1), self._n_jobs)
         return values
 
     def block(self, first: int, last: int, out: Float64) -> list[Float64]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from operator import getitem
+from threading import Semaphore
 from typing import Any, TypeVar
 from weakref import finalize
 
@@ -38,6 +39,7 @@ Masks = list[Any]  # futures of `Kept`, or None
 
 _FAN_IN = 8  # results added by one task
 _ROUNDED = 2**20  # entries of a block of rounded rows
+_PATIENCE = 15  # seconds for a scheduler to answer
 _RUN = 2**22  # entries of a run of groups
 
 
@@ -77,7 +79,8 @@ class Partitions:
 
     def _frames(self, columns: Sequence[int]) -> list[Any]:
         names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
-        return list(self._frame[names].to_delayed())
+        # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
+        return list(self._frame[names].simplify().to_delayed(optimize_graph=False))
 
 
 def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
@@ -154,7 +157,12 @@ class DaskRecords(Records):
 
     def _wait(self, futures: list[Future]) -> list[Any]:
         """The results. Whatever ends the waiting, Ctrl-C for one, ends the tasks too."""
+        done = Semaphore(0)
+        for future in futures:
+            future.add_done_callback(lambda _: done.release())
         try:
+            for _ in futures:
+                done.acquire()
             return list(self._client.gather(futures))
         except BaseException:
             self._client.cancel(futures, force=True)
@@ -308,8 +316,14 @@ class OnCluster:
 @contextmanager
 def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at this address, or of so many worker processes on this machine."""
-    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    with Client(set_as_default=False, **(options if scheduler is None else {"address": scheduler})) as client:
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    if scheduler is not None:
+        options = {"address": scheduler, "timeout": _PATIENCE}
+    try:
+        client = Client(set_as_default=False, **options)
+    except (OSError, ValueError) as error:  # TimeoutError is one
+        raise ConnectionError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
+    with client:
         yield client
 
 
@@ -334,7 +348,7 @@ def open_frame(
     try:
         client, mine = default_client(), False
     except ValueError:
-        client, mine = Client(processes=False, n_workers=1, dashboard_address=None, set_as_default=False), True
+        client, mine = Client(processes=False, n_workers=1, dashboard_address=":0", set_as_default=False), True
 
     def identify(_: Any) -> Future:
         return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))

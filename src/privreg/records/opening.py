@@ -51,6 +51,13 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed") and hasattr(X, "npartitions")
 
 
+def map_partitions(predict: Callable[[Any], Any], X: Any) -> Any:
+    """The predictions for a Dask data frame, as a series with its partitions."""
+    return X.map_partitions(
+        lambda frame: frame.iloc[:, :0].assign(prediction=predict(frame))["prediction"], meta=("prediction", "f8")
+    )
+
+
 def is_on_cluster(X: Any) -> bool:
     """Whether these are files that workers of a cluster are to read."""
     module = sys.modules.get("privreg.records.on_dask")

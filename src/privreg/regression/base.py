@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.base import PrivateEstimator
 from privreg.kernels.ranks import Float64
 from privreg.privacy.receipt import Receipt
+from privreg.records.opening import is_dask, map_partitions
 from privreg.tables import Table
 
 
@@ -35,7 +36,12 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
     intercept_: float
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The model's prediction for each row, NaN where a value that it needs is missing."""
+        """The model's prediction for each row, NaN where a value that it needs is missing.
+
+        Of a Dask data frame a series that is computed where its partitions are.
+        """
+        if is_dask(X):
+            return map_partitions(self.predict, X)
         return np.concatenate([self._predict(table) for table in self._tables(X)])
 
     def _predict(self, table: Table) -> Float64:

@@ -14,7 +14,7 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
-from privreg.records.opening import is_elsewhere, open_records
+from privreg.records.opening import is_dask, is_elsewhere, map_partitions, open_records
 from privreg.regression.base import Savable, describe, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
@@ -130,6 +130,8 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
         check_is_fitted(self)
+        if is_dask(X):
+            return map_partitions(self.predict, X)
         return self.regressor_.predict(self.selector_.transform(X))
 
     def summary(self) -> str:

@@ -21,6 +21,7 @@ from privreg.words import count_of
 UNKNOWN = ""
 _MECHANISMS = {
     "exponential": "exponential mechanism (Gumbel noise on integer scores)",
+    "sampled picks": "exponential mechanism on a secret Poisson sample of the records",
     "laplace": "discrete Laplace noise",
     "gaussian": "discrete Gaussian noise",
     "gaussian matrix": "discrete Gaussian noise on symmetric matrices",

@@ -1,0 +1,256 @@
+"""Tables on a cluster: a real scheduler and real worker processes, whose results are the bits of memory."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+
+from privreg import Ledger, PrivateLinearRegression
+from privreg.errors import SchemaError
+from privreg.records import layout
+from privreg.records.on_dask import OnCluster
+from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of processes that end
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Cluster:
+    """A scheduler and workers, each a process."""
+
+    def __init__(self, folder):
+        self._file = folder / "scheduler.json"
+        self._folder = folder
+        self.processes = [self._start("scheduler", "--port", "0", "--no-dashboard")]
+        deadline = time.monotonic() + 120
+        while not self._file.exists():
+            assert time.monotonic() < deadline, "the scheduler does not start"
+            time.sleep(0.05)
+        self.address = json.loads(self._file.read_text())["address"]
+
+    def _start(self, what, *options):
+        command = [sys.executable, "-m", "dask", what, "--scheduler-file", str(self._file), *options]
+        return subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def worker(self):
+        """One more worker, without a nanny who would start it again."""
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder)]
+        self.processes.append(self._start("worker", *options))
+        return self.processes[-1]
+
+    def stop(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    found = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        found.worker(), found.worker()
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster.address, set_as_default=True) as connected:
+        connected.wait_for_workers(2, timeout=120)
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame(3000)
+
+
+@pytest.fixture(scope="module")
+def table(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "d"
+    return write_parts(frame.drop(columns="person"), folder, [0, 1, 400, 1700, 3000], [300, 1000])
+
+
+@pytest.fixture(scope="module")
+def expected(frame):
+    """Fits in memory."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        features = frame.drop(columns=["y", "person"])
+        return {name: fitted(make().fit(features, frame["y"])) for name, make in ESTIMATORS.items()}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_workers_give_the_bits_of_memory(name, client, table, frame, expected, monkeypatch):
+    """Files that workers read, and data frames of three and of seven partitions."""
+    monkeypatch.setattr(layout, "PART_ROWS", 700)
+    plain = frame.drop(columns="person")
+    sources = [OnCluster(table, client), dd.from_pandas(plain, npartitions=3), dd.from_pandas(plain, npartitions=7)]
+    for source in sources:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that Tukey releases nothing, if so
+            assert_same(expected[name], fitted(ESTIMATORS[name]().fit(source, "y")))
+
+
+def test_frames_read_from_files_and_series(client, table, frame, expected):
+    """Workers read the files' columns; the target may be a series, and predictions are made where the rows are."""
+    folder = os.path.dirname(table.parts[0].path)
+    towns = pd.CategoricalDtype(["Ayr", "Bath", "Cork"])
+    read = dd.read_parquet(folder).astype({"town": towns})
+    model = PrivateLinearRegression(2.0, random_state=3).fit(read, "y")
+    assert_same(expected["flagship"], fitted(model))
+    split = PrivateLinearRegression(2.0, random_state=3).fit(read.drop(columns="y"), read["y"])
+    assert_same(expected["flagship"], fitted(split))
+    predicted = model.predict(read.drop(columns="y"))
+    assert predicted.npartitions == read.npartitions
+    np.testing.assert_array_equal(predicted.compute().to_numpy(), model.predict(frame.drop(columns=["y", "person"])))
+
+
+def test_people(client, frame, tmp_path):
+    options = {"epsilon": 3.0, "rows_per_person": 2, "random_state": 5}
+    wanted = PrivateLinearRegression(**options)
+    wanted.fit(frame.drop(columns=["y", "person"]), frame["y"], groups=frame["person"])
+    files = write_parts(frame, tmp_path / "d", [0, 2000, 3000], [700])
+    for source in (dd.from_pandas(frame, npartitions=4), OnCluster(files, client)):
+        got = PrivateLinearRegression(**options).fit(source, "y", groups="person")
+        assert_same(fitted(wanted), fitted(got))
+
+
+def test_without_a_cluster_threads_do_the_work(frame, expected):
+    model = PrivateLinearRegression(2.0, random_state=3)
+    model.fit(dd.from_pandas(frame.drop(columns="person"), npartitions=2), "y")
+    assert_same(expected["flagship"], fitted(model))
+
+
+class Killer:
+    """Kills a worker when it is told of a certain stage."""
+
+    def __init__(self, cluster, stage):
+        self._worker, self._stage, self.killed = cluster.worker(), stage, False
+
+    def __call__(self, told):
+        if told == self._stage and not self.killed:
+            self.killed = True
+            self._worker.kill()
+            self._worker.wait()
+
+
+@pytest.mark.parametrize("stage", ["median of the label", "counting pairs: 30 %", "phase 2: products"])
+def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, monkeypatch):
+    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    model = PrivateLinearRegression(k=3, random_state=3)
+    model._watch = killer = Killer(cluster, stage)
+    with Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(3, timeout=120)
+        model.fit(OnCluster(table, client), "y")
+    assert killer.killed
+    assert_same(expected["flagship, k = 3"], fitted(model))  # each step once
+
+
+def test_a_worker_that_dies_costs_nothing(cluster, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.create("d", 3, 1e-5)
+    model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
+    model._watch = killer = Killer(cluster, "counting pairs: 10 %")
+    with Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(3, timeout=120)
+        model.fit(OnCluster(table, client), "y")
+    assert killer.killed
+    status = ledger.status("d")[0]
+    assert status.entries == 1
+    assert 0.9 < status.spent_epsilon <= 1
+    assert len({step.name for step in model.receipt_.steps}) == len(model.receipt_.steps)
+
+
+def test_what_is_wrong_is_said(client, frame):
+    lazy = dd.from_pandas(frame.drop(columns="person"), npartitions=2)
+    with pytest.raises(SchemaError, match="y must be the name of a column"):
+        PrivateLinearRegression(random_state=0).fit(lazy, "z")
+    unknown = lazy.assign(town=lazy["town"].cat.as_unknown())
+    with pytest.raises(SchemaError, match="'town' are not known"):
+        PrivateLinearRegression(random_state=0).fit(unknown, "y")
+    with pytest.raises(SchemaError, match="text"):
+        PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "y")
+
+
+_tasks = lambda dask_scheduler: len(dask_scheduler.tasks)  # noqa: E731 (a function would be looked up by its name)
+
+
+def privreg(*options, **more):
+    return subprocess.Popen(
+        [os.path.join(os.path.dirname(sys.executable), "privreg"), *map(str, options)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
+
+
+def test_the_command_on_a_cluster(cluster, client, table, tmp_path):
+    """A ledger is charged once, and the model is written."""
+    folder = os.path.dirname(table.parts[0].path)
+    ledger = tmp_path / "ledger.db"
+    assert privreg("ledger", "create", ledger, "--dataset", "d", "--epsilon", 3, "--delta", "1e-5").wait() == 0
+    run = privreg(
+        "fit", f"{folder}/*.parquet", "--target", "y", "--epsilon", 1, "--engine", "dask",
+        "--scheduler", cluster.address, "--ledger", ledger, "--dataset", "d",
+        "--out", tmp_path / "model.json", "--json",
+    )  # fmt: skip
+    out, errors = run.communicate(timeout=300)
+    assert run.returncode == 0, errors
+    assert errors == ""
+    found = json.loads(out)
+    assert found["ledger"]["entries"] == 1
+    assert (tmp_path / "model.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "spark"], "--engine must be auto or dask"),
+        (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler needs --engine dask"),
+        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"], "no Dask scheduler answers at tcp://127.0.0.1:1"),
+    ],
+)
+def test_the_command_says_what_is_wrong(options, message, table):
+    folder = os.path.dirname(table.parts[0].path)
+    run = privreg("fit", folder, "--target", "y", "--epsilon", 1, *options)
+    _, errors = run.communicate(timeout=300)
+    assert run.returncode == 2
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+
+
+def test_ctrl_c_cancels_what_runs_on_the_cluster(cluster, client, frame, tmp_path):
+    folder = tmp_path / "d"
+    write_parts(frame.drop(columns="person"), folder, [0, 3000], [1000])
+    # Enough work that it is still going on when it is interrupted: BAS makes a hundred rounds.
+    run = privreg(
+        "fit", folder, "--target", "y", "--epsilon", 1, "--method", "BAS", "--engine", "dask",
+        "--scheduler", cluster.address,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not client.run_on_scheduler(_tasks):
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode not in (0, 2, 3)
+    assert errors.strip() == ""
+    while client.run_on_scheduler(_tasks):
+        assert time.monotonic() < deadline + 60
+        time.sleep(0.05)
