@@ -60,8 +60,10 @@ def numbers(series: nw.Series[Any], what: str) -> Float64:
     if _arrow(series):
         import pyarrow.compute as pc
 
+        chunks = _chunked(series)
+        array = chunks.chunk(0) if chunks.num_chunks == 1 else series.to_arrow()  # which would copy a single chunk
         # An integer that float64 cannot hold exactly is rounded, not refused.
-        return np.asarray(pc.cast(series.to_arrow(), "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(pc.cast(array, "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
     with np.errstate(invalid="ignore"):  # a signalling NaN would warn
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 

@@ -4,12 +4,14 @@ A task reads one part, or one whole column; results are added in a tree on the w
 there. If a worker dies, the scheduler has its tasks done again elsewhere: they are pure, so nothing else changes.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from logging import CRITICAL
 from operator import getitem
 from threading import Semaphore
 from typing import Any, TypeVar
@@ -39,6 +41,7 @@ Masks = list[Any]  # futures of `Kept`, or None
 
 _FAN_IN = 8  # results added by one task
 _ROUNDED = 2**20  # entries of a block of rounded rows
+_QUIET = {"dashboard_address": ":0", "silence_logs": CRITICAL}  # warnings about memory would tell of the table's size
 _PATIENCE = 15  # seconds for a scheduler to answer
 _RUN = 2**22  # entries of a run of groups
 
@@ -151,6 +154,7 @@ class DaskRecords(Records):
     # ---- tasks
 
     def _submit(self, function: Callable[..., Any], given: Any, *more: Any, each: bool = False) -> Any:
+        """A task for what is given, or for each of it."""
         if each:
             return [self._client.submit(function, one, *more, pure=False) for one in given]
         return self._client.submit(function, given, *more, pure=False)
@@ -171,7 +175,9 @@ class DaskRecords(Records):
     def _on_parts(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
         """task(part, kept, …) for each part; `own` has something else for each."""
         each = [given] * len(self._parts) if own is None else [(*given, one) for one in own]
-        return self._watched(what, self._parts.run(self._client, task, columns, self._kept, each))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # whose size would tell of the table's
+            return self._watched(what, self._parts.run(self._client, task, columns, self._kept, each))
 
     def _watched(self, what: str, futures: list[Future]) -> list[Future]:
         progress = Deciles(what, self._watch, len(futures))
@@ -316,7 +322,7 @@ class OnCluster:
 @contextmanager
 def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at this address, or of so many worker processes on this machine."""
-    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, **_QUIET}
     if scheduler is not None:
         options = {"address": scheduler, "timeout": _PATIENCE}
     try:
@@ -348,7 +354,7 @@ def open_frame(
     try:
         client, mine = default_client(), False
     except ValueError:
-        client, mine = Client(processes=False, n_workers=1, dashboard_address=":0", set_as_default=False), True
+        client, mine = Client(processes=False, n_workers=1, set_as_default=False, **_QUIET), True
 
     def identify(_: Any) -> Future:
         return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))

@@ -1,0 +1,61 @@
+"""Run by scaling.py: each stage of a fit by itself, on a folder of Parquet files. Prints seconds as JSON."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from privreg import ParquetTable
+from privreg.kernels.values import Distances, count_cells
+from privreg.records.base import TARGET
+from privreg.records.opening import open_records
+from privreg.regression.design import Design, Phase, unexplained
+from privreg.regression.model import Scale, Term
+
+found: dict[str, float] = {}
+
+
+def timed(name: str, task: Callable[[], Any], times: float = 1) -> Any:
+    start = time.perf_counter()
+    result = task()
+    found[name] = (time.perf_counter() - start) / times
+    return result
+
+
+def phase(width: int, last: bool) -> Phase:
+    terms = tuple(Term(j, Scale(0.0, 4.0, 1.0)) for j in range(width))
+    frame, clips = np.eye(width + 1), np.array([1.0]) if not last else 2.0 ** (0.5 - np.arange(8) / 2)[::-1].copy()
+    return Phase(Design(Scale(0.0, 8.0, 1.0), terms), np.zeros(width + 1), frame, 6.0, clips, not last, last)
+
+
+def main() -> None:
+    table = ParquetTable(sys.argv[1])
+    d = len(table.columns) - 1
+    records = timed("complete?, a column", lambda: open_records(table, "y", None, 2), d)
+    found["rows"] = records.n_records
+    timed("median, a column", lambda: records.totals([(j, count_cells) for j in range(d)]), d / 2)  # two such passes
+    timed("spread, a column", lambda: records.totals([(j, Distances(0.0)) for j in range(d)]), d)
+    timed("label, a pass", lambda: records.totals([(TARGET, count_cells)]))
+    ranking = records.ranking()
+    design = Design(Scale(0.0, 8.0, 1.0), ())
+    pivot = unexplained(design, np.zeros(1))
+    first = ranking.concordance(pivot, [])
+    assert first.size == 0
+    columns = list(range(0, min(d, 8)))
+    timed("rank and count, a column", lambda: ranking.concordance(pivot, columns), len(columns))
+    timed("count, a column ranked before", lambda: ranking.concordance(pivot, columns), len(columns))
+    for width in (10, d):
+        for name, task in (
+            ("products and gradient", phase(width, False)),
+            ("gradient for 8 clips", phase(width, True)),
+        ):
+            timed(f"{name}, {width} columns", partial(records.total, task, task.design.columns))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
