@@ -22,7 +22,7 @@ _ONE, _HALF, _SIGN = np.uint64(1), np.uint64(32), np.uint64(1 << 63)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: its multiples spread over a hash table
 _MOST_SLOTS, _MOST_PROBES = 1 << 16, 64  # of that table, so that it stays in the cache and no look-up is slow
 _DIGIT = 10  # bits per radix pass: the inner caches hold about as many lines as there are digits
-_SHORT_RUN = 64  # records that a comparison sort puts in order sooner than a radix sort
+_SHORT_RUN = 64  # records that insertion puts in order sooner than a radix sort
 _FEW_RANKS = 1 << 21  # fit the outer cache, where it matters little in which order they are written
 _PARTS = 200  # no power of two, at which all parts would compete for the same cache lines
 _BLOCK = 2  # columns read together: neighbours in a row-major array share cache lines
@@ -124,7 +124,7 @@ def _two_valued(values: Float64, rank: Int32) -> Int32:
 def _few_valued(values: Float64, rank: Int32) -> Int32:
     """Ranks by way of a hash table of the distinct values. Returns starts; none if the table is too small."""
     raw = values.view(np.uint64)
-    slot_bits = frexp(min(max(raw.size >> 4, 1), _MOST_SLOTS - 1))[1]
+    slot_bits = frexp(min(max(raw.size >> 5, 1), _MOST_SLOTS - 1))[1]
     level = np.full(1 << slot_bits, -1, np.int32)  # by slot, in the order of appearance
     value = np.empty(level.size, np.uint64)
     slots = np.empty(level.size >> 1, np.uint64)  # by level
@@ -146,9 +146,8 @@ def _few_valued(values: Float64, rank: Int32) -> Int32:
     rank_of = np.argsort(order).astype(np.int32)
     starts = np.zeros(distinct + 1, np.int32)
     for i in range(rank.size):
-        r = rank_of[rank[i]]
-        rank[i] = r
-        starts[r + 1] += 1
+        rank[i] = rank_of[rank[i]]
+        starts[rank[i] + 1] += 1
     return np.cumsum(starts).astype(np.int32)
 
 
@@ -175,8 +174,7 @@ def _dense_ranks(values: Float64, scratch: _Bits, rank: Int32) -> Int32:
 @njit(nogil=True, cache=True)
 def _key_range(raw: _Bits) -> tuple[np.uint64, np.uint64, int, int]:
     """What `_key` needs, the length in bits of the largest key and how many low bits are zero in all keys."""
-    smallest, union = ~np.uint64(0), np.uint64(0)
-    above, below = np.int64(0), np.uint64(0)
+    smallest, union, above, below = ~np.uint64(0), np.uint64(0), np.int64(0), np.uint64(0)
     for i in range(raw.size):
         magnitude = raw[i] & ~_SIGN
         smallest = min(smallest, magnitude - _ONE)  # zero, which does not count, wraps around
@@ -250,14 +248,16 @@ def _settle_run(run: _Bits, spare: _Bits, raw: _Bits, layout: _Layout) -> None:
     floor, below, dropped, index_bits = layout
     records, rest = (_ONE << index_bits) - _ONE, (_ONE << dropped) - _ONE
     lead = run[0] & ~records
+    short = run.size <= _SHORT_RUN
     for i in range(run.size):
         record = run[i] & records
-        run[i] = ((_key(raw[record], floor, below) & rest) << index_bits) | record
-    ordered = run
-    if run.size > _SHORT_RUN:
-        ordered, _ = _radix_sort(run, spare, np.int64(index_bits), np.int64(dropped))
-    else:
-        run.sort()
+        key = ((_key(raw[record], floor, below) & rest) << index_bits) | record
+        j = i
+        while short and j > 0 and run[j - 1] > key:
+            run[j] = run[j - 1]
+            j -= 1
+        run[j] = key
+    ordered, _ = (run, spare) if short else _radix_sort(run, spare, np.int64(index_bits), np.int64(dropped))
     previous = ordered[0]
     for i in range(run.size):
         if (ordered[i] ^ previous) > records:
