@@ -16,6 +16,7 @@ from privreg.records.opening import open_records
 from privreg.regression.design import Design, Phase, unexplained
 from privreg.regression.model import Scale, Term
 
+COLUMNS = 30
 found: dict[str, float] = {}
 
 
@@ -27,7 +28,8 @@ def timed(name: str, task: Callable[[], Any], times: float = 1) -> Any:
 
 
 def phase(width: int, last: bool) -> Phase:
-    terms = tuple(Term(j, Scale(0.0, 4.0, 1.0)) for j in range(width))
+    # More terms than columns: each has two, as columns with long tails may have.
+    terms = tuple(Term(j % COLUMNS, Scale(0.0, 4.0, 1.0)) for j in range(width))
     frame, clips = np.eye(width + 1), np.array([1.0]) if not last else 2.0 ** (0.5 - np.arange(8) / 2)[::-1].copy()
     return Phase(Design(Scale(0.0, 8.0, 1.0), terms), np.zeros(width + 1), frame, 6.0, clips, not last, last)
 
@@ -48,7 +50,7 @@ def main() -> None:
     columns = list(range(0, min(d, 8)))
     timed("rank and count, a column", lambda: ranking.concordance(pivot, columns), len(columns))
     timed("count, a column ranked before", lambda: ranking.concordance(pivot, columns), len(columns))
-    for width in (10, d):
+    for width in (10, d, 2 * d):
         for name, task in (
             ("products and gradient", phase(width, False)),
             ("gradient for 8 clips", phase(width, True)),
