@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from typer.testing import CliRunner
 
 from audit.neighbours import LEVELS, Cells, make_table
-from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
+from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.cli import app
 from privreg.privacy.receipt import Receipt
+from privreg.records import layout
 from privreg.regression.selected import SelectThenRegress
 
 Released = tuple[dict[str, Any], Receipt]
@@ -44,17 +46,39 @@ def _case(
     share: float = 1.0,
     rows: int = 1,
     kind: str = "float64",
+    files: bool = False,
     **table: bool,
 ) -> Case:
     def draw(rng: np.random.Generator) -> Cells:
         return make_table(rng, int(rng.integers(n[0], n[1] + 1)), int(rng.integers(d[0], d[1] + 1)), **table)
 
-    return Case(what, draw, lambda cells: fit_estimator(make(), cells, kind), share, rows)
+    def fit(cells: Cells) -> Released:
+        return fit_files(make(), cells) if files else fit_estimator(make(), cells, kind)
+
+    return Case(what, draw, fit, share, rows)
+
+
+def fit_files(estimator: Any, cells: Cells) -> Released:
+    """The same, from Parquet files with small row groups, which are read in small parts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"x{j}": cells.numbers[:, j] for j in range(cells.numbers.shape[1] - 1)}
+    if cells.levels is not None:
+        columns["region"] = pa.array(cells.levels, pa.string())
+    table = pa.table({**columns, "y": cells.numbers[:, -1]})
+    with tempfile.TemporaryDirectory() as folder, patch.object(layout, "PART_ROWS", 50):
+        for first in range(0, max(table.num_rows, 1), 120):
+            pq.write_table(table.slice(first, 120), Path(folder) / f"part.{first}.parquet", row_group_size=40)
+        return _fitted(estimator, cells, ParquetTable(folder), "y", "float64")
 
 
 def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Released:
     """Fit to the cells as an array, or as a data frame if they have a category; return all that leaves the fit."""
-    X, y = _input(cells, kind)
+    return _fitted(estimator, cells, *_input(cells, kind), kind)
+
+
+def _fitted(estimator: Any, cells: Cells, X: Any, y: Any, kind: str) -> Released:
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})
     stages: list[str] = []
@@ -66,7 +90,12 @@ def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Releas
     del estimator._watch
     released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
     use = estimator.predict if hasattr(estimator, "predict") else estimator.transform
-    released |= {"stages": stages, "predictions": frozen(use(_input(_elsewhere(cells), kind)[0]))}
+    others = _input(_elsewhere(cells), kind)[0]
+    if isinstance(X, ParquetTable) and cells.levels is None:
+        import pandas as pd
+
+        others = pd.DataFrame(others, columns=list(estimator.feature_names_in_))
+    released |= {"stages": stages, "predictions": frozen(use(others))}
     if hasattr(estimator, "summary"):
         released["summary"] = estimator.summary()
         with tempfile.TemporaryDirectory() as folder:
@@ -190,6 +219,17 @@ CASES = {
     "PrivateLinearRegression, people": _case(
         "one person more or less, of whom two records are kept",
         _flagship(5, 1e-2, rows_per_person=2), n=(150, 400), d=(1, 3), share=1.5, rows=2, people=True,
+    ),
+    "PrivateLinearRegression, on samples": _case(
+        "two columns, each chosen on a sample of the records",
+        _flagship(5, 1e-2, k=2, max_rows_for_selection=80), n=(100, 300), d=(3, 6), share=1.5,
+    ),
+    "PrivateLinearRegression, Parquet": _case(
+        "files that stay on disk", _flagship(3, 1e-3), n=(0, 300), d=(1, 3), share=0.5, files=True
+    ),
+    "PrivateLinearRegression, k, Parquet": _case(
+        "files with a category, columns are chosen",
+        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, files=True,
     ),
     "PrivateLinearRegression, single precision": _case(
         "an array of float32", _flagship(3, 1e-3), n=(50, 200), d=(1, 3), share=0.5, kind="float32"

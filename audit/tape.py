@@ -199,10 +199,22 @@ class Tape:
     def _traced(self, fit: Callable[..., Any]) -> Callable[..., Any]:
         """The same fit, with the lines noted that are run where it is decided what is released."""
 
+        below = 0  # functions of `records` that are running: what they call runs once for each block of records
+
         def enter(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
+            nonlocal below
+            if _is_below(frame.f_code.co_filename):
+                below += 1
+                frame.f_trace_lines = False
+                return leave
             # Modules and classes are run when they are first needed.
             is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            return line if is_function and _decides(frame.f_code.co_filename) else None
+            return line if is_function and not below and _decides(frame.f_code.co_filename) else None
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
+            nonlocal below
+            below -= event == "return"
+            return leave
 
         def line(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
             if event == "line":
@@ -218,6 +230,11 @@ class Tape:
                 sys.settrace(before)
 
         return traced
+
+
+@cache
+def _is_below(filename: str) -> bool:
+    return Path(filename).is_relative_to(_PACKAGE / "records")
 
 
 @cache

@@ -28,7 +28,10 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
 from privreg.records import base
+from privreg.records.base import Block, added
 from privreg.records.memory import MemoryRecords
+from privreg.regression.design import Design, Phase
+from privreg.regression.model import Scale, Term
 from privreg.tables import read_table
 
 ROOMY = Budget(20.0, 1e-6)
@@ -349,6 +352,41 @@ def test_sums_do_not_depend_on_order_blocks_or_threads(rng, size, jobs):
     ):
         assert got.dtype == np.int64
         assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("clips", [np.array([0.7]), np.array([0.1, 0.5, 2.0])], ids=len)
+def test_a_phase_adds_up_what_each_record_is_alone(rng, monkeypatch, clips, last):
+    """Products, gradients, squares, and how many residuals each clip would leave alone."""
+    X, y = rng.normal(size=(200, 4)) * [1, 10, 100, 1], rng.standard_cauchy(200)
+    X[::9, 2] = np.nan  # records that are left out
+    terms = Term(2, Scale(3.0, 200.0, 90.0)), Term(0, Scale(0.1, 1.5, 1.0)), Term(2, Scale(3.0, 400.0, 95.0))
+    design, frame = Design(Scale(0.5, 8.0, 2.0), terms), np.eye(4) + rng.normal(size=(4, 4)) / 4
+    phase = Phase(design, rng.normal(size=4), frame, 1.9, clips, clipped=clips.size == 1, last=last)
+    assert design.columns == (2, 0)
+    whole = np.flatnonzero(np.isfinite(X[:, 2]))
+    alone = added(phase(Block([X[[i], j] for j in design.columns], y[[i]])) for i in whole)
+    for size, jobs in BLOCKS:
+        monkeypatch.setattr(base, "ROWS", size)
+        found = MemoryRecords(read_table(X), y, jobs).total(phase, design.columns)
+        for name in ("products", "gradients", "squares"):
+            assert np.array_equal(getattr(found.sums, name), getattr(alone.sums, name)), name
+        assert np.array_equal(found.counts, alone.counts)
+    block = Block([X[whole, j] for j in design.columns], y[whole])
+    rows = rotate(design.rows(block), frame * design.units[:, None], 1.9)
+    assert rows.factors.min() < 0.8 < 1 == rows.factors.max()  # some rows are shrunk, others are not
+    residuals = design.residuals(design.rows(block), block.target, phase.theta) * (1 if last else rows.factors)
+    if clips.size == 1:
+        residuals = np.clip(residuals, -clips, clips)
+    lengths = np.abs(residuals) * np.sqrt(rows.squares) / grid_for(4)
+    assert alone.counts[0, :-1].tolist() == [(lengths < clip).sum() for clip in clips]
+    assert alone.counts[:, -1].tolist() == [whole.size] * 2
+    integers = round_residuals(residuals, clips, rows.squares)
+    assert np.array_equal(alone.sums.gradients, (integers @ rows.values.T).astype(np.int64))
+    assert np.array_equal(alone.sums.squares, sums_of_squares(integers))
+    assert (alone.sums.products is None) == last
+    if not last:
+        assert np.array_equal(alone.sums.products, rows.values.astype(np.int64) @ rows.values.T.astype(np.int64))
 
 
 def test_the_largest_sums_are_exact():

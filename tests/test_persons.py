@@ -53,7 +53,11 @@ def test_incomplete_rows_do_not_shift_people():
     persons = np.arange(40) // 4
     records = MemoryRecords(read_table(X), np.arange(40.0))
     for most in (1, 3):
-        rows = keep_rows(records, persons, most, OpenDPNoise()).target.astype(int)
+        chosen = keep_rows(records, persons, most, OpenDPNoise())
+        rows = chosen.target.astype(int)
+        assert chosen.n_records == len(rows)
+        assert chosen.rows(np.arange(chosen.n_records))[:, 0].tolist() == rows.tolist()
+        assert chosen.column(0).total(np.ndarray.tolist) == rows.tolist()
         complete = np.isfinite(X[:, 0])
         expected = [min(most, complete[persons == p].sum()) for p in range(10)]
         assert np.bincount(persons[rows], minlength=10).tolist() == expected
