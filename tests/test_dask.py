@@ -8,16 +8,19 @@ import sys
 import time
 import warnings
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from distributed import Client
 
-from privreg import Ledger, PrivateLinearRegression
+from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression
 from privreg.errors import SchemaError
 from privreg.records import layout
 from privreg.records.on_dask import OnCluster
+from privreg.records.on_dask import cluster as own_cluster
 from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [
@@ -89,16 +92,19 @@ def expected(frame):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         features = frame.drop(columns=["y", "person"])
-        return {name: fitted(make().fit(features, frame["y"])) for name, make in ESTIMATORS.items()}
+        return {name: fitted(ESTIMATORS[name]().fit(features, frame["y"])) for name in ("flagship", *FITTED)}
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+# The others are made of the same parts.
+FITTED = ["flagship, k = 3", "flagship, on samples", "SubLasso", "BAS", "Tukey", "K-Tukey"]
+
+
+@pytest.mark.parametrize("name", FITTED)
 def test_workers_give_the_bits_of_memory(name, client, table, frame, expected, monkeypatch):
-    """Files that workers read, and data frames of three and of seven partitions."""
+    """Files that workers read, and data frames of several partitions."""
     monkeypatch.setattr(layout, "PART_ROWS", 700)
     plain = frame.drop(columns="person")
-    sources = [OnCluster(table, client), dd.from_pandas(plain, npartitions=3), dd.from_pandas(plain, npartitions=7)]
-    for source in sources:
+    for source in (OnCluster(table, client), dd.from_pandas(plain, npartitions=3 + 2 * FITTED.index(name))):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that Tukey releases nothing, if so
             assert_same(expected[name], fitted(ESTIMATORS[name]().fit(source, "y")))
@@ -175,12 +181,55 @@ def test_a_worker_that_dies_costs_nothing(cluster, table, tmp_path, monkeypatch)
     assert len({step.name for step in model.receipt_.steps}) == len(model.receipt_.steps)
 
 
+def test_a_scheduler_that_dies_is_said(table, tmp_path):
+    """And the fit has spent, as any that dies."""
+    mine = Cluster(tmp_path)
+    try:
+        mine.worker()
+        ledger = Ledger(tmp_path / "ledger.db")
+        ledger.create("d", 3, 1e-5)
+        model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
+        model._watch = lambda told: mine.stop() if told == "median of the label" else None
+        short = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # how long the client looks for it
+        with short, Client(mine.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=120)
+            with pytest.raises(ClusterError, match="lost what it was working on"):
+                model.fit(OnCluster(table, client), "y")
+        assert ledger.status("d")[0].entries == 1
+        assert not hasattr(model, "coef_")
+    finally:
+        mine.stop()
+
+
+def test_workers_of_our_own_listen_on_this_machine_only():
+    before = listening()
+    with own_cluster(None, 1):
+        opened = listening() - before
+    assert opened
+    assert {address.ip for address in opened} == {"127.0.0.1"}
+
+
+def listening():
+    """Where this process and those that it started listen."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return {c.laddr for process in processes for c in process.net_connections() if c.status == "LISTEN"}
+
+
+def test_what_is_not_for_clusters_is_said(frame):
+    lazy = dd.from_pandas(frame[["x0", "x2", "y"]].dropna(), npartitions=2)
+    with pytest.raises(TypeError, match="in memory"):
+        NonDP().fit(lazy, "y")
+    selector = DPKendall(1, random_state=0).fit(lazy, "y")
+    with pytest.raises(TypeError, match="map_partitions"):
+        selector.transform(lazy)
+
+
 def test_what_is_wrong_is_said(client, frame):
     lazy = dd.from_pandas(frame.drop(columns="person"), npartitions=2)
     with pytest.raises(SchemaError, match="y must be the name of a column"):
         PrivateLinearRegression(random_state=0).fit(lazy, "z")
     unknown = lazy.assign(town=lazy["town"].cat.as_unknown())
-    with pytest.raises(SchemaError, match="'town' are not known"):
+    with pytest.raises(SchemaError, match="levels of column 'town' are not known"):
         PrivateLinearRegression(random_state=0).fit(unknown, "y")
     with pytest.raises(SchemaError, match="text"):
         PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "y")

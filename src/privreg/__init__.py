@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from privreg.errors import (
         BudgetError,
         BudgetRefusedError,
+        ClusterError,
         LedgerError,
         ModelFileError,
         NotPrivateWarning,
@@ -32,6 +33,7 @@ __all__ = [
     "BoostedAdaSSP",
     "BudgetError",
     "BudgetRefusedError",
+    "ClusterError",
     "DPKendall",
     "Ledger",
     "LedgerError",
@@ -55,6 +57,7 @@ _HOME = {
     "BoostedAdaSSP": "privreg.regression.boosted_adassp",
     "BudgetError": "privreg.errors",
     "BudgetRefusedError": "privreg.errors",
+    "ClusterError": "privreg.errors",
     "DPKendall": "privreg.selection.dp_kendall",
     "Ledger": "privreg.privacy.ledger",
     "LedgerError": "privreg.errors",

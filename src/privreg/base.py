@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +19,7 @@ from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.privacy.steps import Step
 from privreg.records.base import Records
-from privreg.records.opening import is_elsewhere, is_parquet, open_records, parquet_levels
+from privreg.records.opening import is_dask, is_elsewhere, is_parquet, map_partitions, open_records, parquet_levels
 from privreg.spending import Spender
 from privreg.tables import Categories, Table, read_table
 
@@ -72,6 +73,12 @@ class TableEstimator(BaseEstimator):
                 yield table
         else:
             yield self._table(X)
+
+    def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]]) -> Any:
+        """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
+        if is_dask(X):
+            return map_partitions(self.predict, X)
+        return np.concatenate([predict(table) for table in self._tables(X)])
 
     def _remember(self, X: Any, records: Records, named: bool) -> None:
         """The columns of a table, as scikit-learn does."""

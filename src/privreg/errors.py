@@ -6,6 +6,7 @@ PrivregError
  │    └── BudgetRefusedError    a ledger has no room for a request
  ├── LedgerError (ValueError)   a file is not a ledger, or has no such data set
  ├── ModelFileError (ValueError)   a file is not a model of this package, or damaged
+ ├── ClusterError               a cluster does not answer, or lost what it was working on
  └── DataError                  the paper's data sets or the results of a run cannot be had or read
 
 UserWarning
@@ -40,6 +41,10 @@ class ModelFileError(PrivregError, ValueError):
 
 class DataError(PrivregError):
     """A data set of the paper, or the results of a run, cannot be had or read."""
+
+
+class ClusterError(PrivregError):
+    """A cluster does not answer, or has lost what it was working on."""
 
 
 class NotPrivateWarning(UserWarning):

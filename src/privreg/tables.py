@@ -122,7 +122,7 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
         features, numeric, codes = columns_of(frame, categories)
         return Table(features, len(frame), numeric, codes)
     if isinstance(frame, nw.LazyFrame) or hasattr(data, "collect_schema"):
-        raise SchemaError("lazy frames are not supported yet; call .collect() first")
+        raise SchemaError("lazy frames are not supported; call .collect() first, or pass a ParquetTable")
     if issparse(data):
         raise SchemaError("sparse input is not supported; pass a dense array, for instance X.toarray()")
     if isinstance(frame, nw.Series):

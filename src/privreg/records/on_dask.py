@@ -20,9 +20,10 @@ from weakref import finalize
 import narwhals as nw
 import numpy as np
 from dask import delayed
-from distributed import Client, Future, default_client
+from distributed import CancelledError, Client, Future, KilledWorker, default_client
+from distributed.comm import CommClosedError
 
-from privreg.errors import SchemaError
+from privreg.errors import ClusterError, SchemaError
 from privreg.kernels.boosting import Int16
 from privreg.kernels.pairs import Pivot, count_pairs, make_pivot
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column
@@ -41,7 +42,12 @@ Masks = list[Any]  # futures of `Kept`, or None
 
 _FAN_IN = 8  # results added by one task
 _ROUNDED = 2**20  # entries of a block of rounded rows
-_QUIET = {"dashboard_address": ":0", "silence_logs": CRITICAL}  # warnings about memory would tell of the table's size
+# A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
+_QUIET: dict[str, Any] = {
+    "dashboard_address": "127.0.0.1:0",
+    "worker_dashboard_address": "127.0.0.1:0",
+    "silence_logs": CRITICAL,
+}
 _PATIENCE = 15  # seconds for a scheduler to answer
 _RUN = 2**22  # entries of a run of groups
 
@@ -168,6 +174,8 @@ class DaskRecords(Records):
             for _ in futures:
                 done.acquire()
             return list(self._client.gather(futures))
+        except (CancelledError, KilledWorker, CommClosedError) as error:
+            raise ClusterError(f"the cluster has lost what it was working on ({type(error).__name__})") from error
         except BaseException:
             self._client.cancel(futures, force=True)
             raise
@@ -322,13 +330,13 @@ class OnCluster:
 @contextmanager
 def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at this address, or of so many worker processes on this machine."""
-    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, **_QUIET}
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", **_QUIET}
     if scheduler is not None:
         options = {"address": scheduler, "timeout": _PATIENCE}
     try:
         client = Client(set_as_default=False, **options)
-    except (OSError, ValueError) as error:  # TimeoutError is one
-        raise ConnectionError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
+    except Exception as error:  # of the network, the address, or settings of TLS
+        raise ClusterError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
     with client:
         yield client
 
@@ -348,7 +356,10 @@ def open_frame(
     known = [name for name in features if name not in (categories or {})]
     for name in known:
         if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
-            raise SchemaError(f"the categories of column {name!r} are not known; call .cat.as_known() on it first")
+            raise SchemaError(
+                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                "(levels read off the data would reveal who is in it)"
+            )
     layout = make_layout(frame._meta, features, target, categories)
     layout = layout if only is None else layout.only(only)
     try:

@@ -48,7 +48,7 @@ def is_parquet(X: Any) -> bool:
 
 def is_dask(X: Any) -> bool:
     """Whether this is a Dask data frame or series."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed") and hasattr(X, "npartitions")
+    return type(X).__module__.startswith("dask.dataframe") and hasattr(X, "npartitions")
 
 
 def map_partitions(predict: Callable[[Any], Any], X: Any) -> Any:

@@ -1,7 +1,7 @@
 """Records of a table that stays on disk: read by threads, part by part, in memory that does not grow with d.
 
-What is kept of it is one bit for each row (is it complete?), and temporary files: ranks, rounded rows, and rows in the
-order of their groups.
+What is kept of it is a byte for each row of parts with missing values (is the row complete?), and temporary files:
+ranks, rounded rows, and rows in the order of their groups.
 """
 
 from collections.abc import Callable, Iterator, Sequence

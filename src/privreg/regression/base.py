@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.base import PrivateEstimator
 from privreg.kernels.ranks import Float64
 from privreg.privacy.receipt import Receipt
-from privreg.records.opening import is_dask, map_partitions
 from privreg.tables import Table
 
 
@@ -40,9 +39,7 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
 
         Of a Dask data frame a series that is computed where its partitions are.
         """
-        if is_dask(X):
-            return map_partitions(self.predict, X)
-        return np.concatenate([self._predict(table) for table in self._tables(X)])
+        return self._over(X, self._predict)
 
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_, self.intercept_)

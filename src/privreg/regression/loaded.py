@@ -12,7 +12,7 @@ from privreg.privacy.receipt import Receipt
 from privreg.regression.base import PrivateRegressor, Savable, describe, linear, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
 from privreg.regression.selected import SelectThenRegress
-from privreg.tables import Categories, read_table
+from privreg.tables import Categories, Table, read_table
 
 
 class LoadedModel(Savable, RegressorMixin, TableEstimator):
@@ -82,7 +82,10 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
 
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
-        table, coef = self._table(X), self.coef_
+        return self._over(X, self._predict)
+
+    def _predict(self, table: Table) -> Float64:
+        coef = self.coef_
         if self._chosen is not None:  # the very operations of a selector and a regressor, for the very same bits
             columns = sorted(self._chosen)
             table, coef = read_table(np.column_stack([table[j] for j in columns])), coef[columns]

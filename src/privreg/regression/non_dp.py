@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 from privreg.base import TableEstimator
 from privreg.kernels.ranks import Float64
 from privreg.records.memory import MemoryRecords
+from privreg.records.opening import is_elsewhere
 from privreg.regression.base import linear
 from privreg.tables import Categories, read_table, read_target
 
@@ -35,6 +36,8 @@ class NonDP(RegressorMixin, TableEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the exact model."""
+        if is_elsewhere(X):
+            raise TypeError("NonDP needs its table in memory")
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = MemoryRecords(table, read_target(y))

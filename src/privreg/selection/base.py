@@ -14,6 +14,7 @@ from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import Step, gaussian_cost
 from privreg.records.base import Records
+from privreg.records.opening import is_dask
 
 MOST_ACCOUNTED = 10_000  # picks
 
@@ -37,6 +38,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
+        if is_dask(X):
+            raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
         chosen = np.flatnonzero(self._get_support_mask()).tolist()
         return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])
 
