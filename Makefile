@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser bench accuracy audit paper theory readme docs clean
+.PHONY: demo test lint browser bench bench-scaling accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -27,6 +27,11 @@ bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/flagship_speed.py
 	$(BIN)/python benchmarks/command.py
+
+# Tables larger than memory; writes benchmarks/{scaling,sampling}.json: make bench-scaling DATA=folder with 25 GB of room
+bench-scaling: .venv/.stamp-test
+	$(BIN)/python benchmarks/scaling.py $(DATA) --most 50000000
+	$(BIN)/python benchmarks/sampling.py
 
 # The paper's evaluation (results/paper/), once more with its ridge and its perturbed data (results/paper-as-published/),
 # and why signs differ: make paper DATA=folder of <task>_<name>.parquet files. What is there already is not run again.

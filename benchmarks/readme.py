@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import scaling_tables
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
 from privreg.paper.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
@@ -246,8 +247,13 @@ TABLES = {
     "speed": speed_table,
     "theorem": theorem_table,
     "audit": audit_line,
+    "scaling fits": scaling_tables.fits,
+    "scaling ratios": scaling_tables.ratios,
+    "scaling costs": scaling_tables.costs,
+    "scaling prediction": scaling_tables.prediction,
+    "sampling": scaling_tables.samples,
 }
-PAGES = ("README.md", "docs/compare.md", "docs/measured.md", "docs/paper-differences.md")
+PAGES = ("README.md", "docs/compare.md", "docs/measured.md", "docs/paper-differences.md", "docs/scaling.md")
 
 
 def render(text: str) -> str:

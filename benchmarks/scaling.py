@@ -59,7 +59,7 @@ import json, sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 from privreg import DPKendall, ParquetTable, PrivateLinearRegression
-from privreg.records.on_dask import OnCluster, cluster
+from privreg.records.dask_opening import OnCluster, cluster
 
 if __name__ == "__main__":
     table = ParquetTable(sys.argv[1])

@@ -19,8 +19,8 @@ from distributed import Client
 from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression
 from privreg.errors import SchemaError
 from privreg.records import layout
-from privreg.records.on_dask import OnCluster
-from privreg.records.on_dask import cluster as own_cluster
+from privreg.records.dask_opening import OnCluster
+from privreg.records.dask_opening import cluster as own_cluster
 from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [

@@ -89,7 +89,7 @@ def _fit_elsewhere(
         return
     stage("connecting to the cluster")
     try:
-        from privreg.records.on_dask import OnCluster, cluster
+        from privreg.records.dask_opening import OnCluster, cluster
     except ImportError:
         raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'") from None
     with cluster(source.scheduler, cpu_count()) as client:

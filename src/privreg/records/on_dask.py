@@ -5,125 +5,33 @@ there. If a worker dies, the scheduler has its tasks done again elsewhere: they 
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from logging import CRITICAL
 from operator import getitem
 from threading import Semaphore
 from typing import Any, TypeVar
-from weakref import finalize
 
-import narwhals as nw
 import numpy as np
-from dask import delayed
-from distributed import CancelledError, Client, Future, KilledWorker, default_client
+from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
 from privreg.errors import ClusterError, SchemaError
 from privreg.kernels.boosting import Int16
 from privreg.kernels.pairs import Pivot, count_pairs, make_pivot
-from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column
-from privreg.parquet import ParquetTable
+from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks
 from privreg.progress import Deciles
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block, Derived, Records, added, runs_of_groups
-from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
-from privreg.records.opening import is_dask
+from privreg.records.dask_parts import Partitions, RowGroups, Task, rank_pieces
+from privreg.records.layout import Layout
 from privreg.records.parts import Complete, Kept, Part
-from privreg.tables import Categories, read_identities
 
 T = TypeVar("T")
-Task = Callable[..., Any]
-Masks = list[Any]  # futures of `Kept`, or None
 
 _FAN_IN = 8  # results added by one task
 _ROUNDED = 2**20  # entries of a block of rounded rows
-# A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
-_QUIET: dict[str, Any] = {
-    "dashboard_address": "127.0.0.1:0",
-    "worker_dashboard_address": "127.0.0.1:0",
-    "silence_logs": CRITICAL,
-}
-_PATIENCE = 15  # seconds for a scheduler to answer
 _RUN = 2**22  # entries of a run of groups
-
-
-@dataclass(frozen=True)
-class FramePart:
-    """A partition of a Dask data frame, where it is."""
-
-    frame: Any
-    layout: Layout
-
-    def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
-        yield self.layout.block(self.frame, columns)
-
-
-class Partitions:
-    """Parts whose rows are partitions of a Dask data frame: only the columns asked for are read."""
-
-    def __init__(self, frame: Any, layout: Layout) -> None:
-        self._frame, self._layout = frame, layout
-
-    def __len__(self) -> int:
-        return int(self._frame.npartitions)
-
-    def run(
-        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
-    ) -> list[Future]:
-        """task(part, kept, …) for each part."""
-        frames = self._frames(columns)
-        return client.compute([_framed(task, self._layout, *one) for one in zip(frames, kept, given, strict=True)])
-
-    def rank(self, client: Client, kept: Masks, column: int) -> Future:
-        """The ranks of one column."""
-        given = [[column]] * len(self)
-        frames = self._frames([] if column == TARGET else [column])
-        pieces = [_framed(on_part.read_column, self._layout, *one) for one in zip(frames, kept, given, strict=True)]
-        return client.compute(delayed(rank_pieces, pure=False)(pieces))
-
-    def _frames(self, columns: Sequence[int]) -> list[Any]:
-        names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
-        # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
-        return list(self._frame[names].simplify().to_delayed(optimize_graph=False))
-
-
-def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
-    """A task of the graph that reads the frame, so that frames are read when they are needed, not all at first.
-
-    What is given is hidden from Dask, which would look for futures in it.
-    """
-    return delayed(partial(_on_frame, task, layout, given), pure=False, traverse=False)(frame, kept)
-
-
-def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, kept: Kept) -> Any:
-    return task(FramePart(frame, layout), kept, *given)
-
-
-class RowGroups:
-    """Parts that workers read from files."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = list(parts)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def run(
-        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
-    ) -> list[Future]:
-        """task(part, kept, …) for each part."""
-        del columns  # a part knows what to read
-        parts = zip(self._parts, kept, given, strict=True)
-        return [client.submit(task, part, mask, *more, pure=False) for part, mask, more in parts]
-
-    def rank(self, client: Client, kept: Masks, column: int) -> Future:
-        """The ranks of one column, read by one worker."""
-        return client.submit(_rank_parts, self._parts, kept, column, pure=False)
 
 
 class DaskRecords(Records):
@@ -293,15 +201,6 @@ def _subset(found: Complete, chosen: Any) -> Complete:
     return Complete(found.rows, int(chosen.sum()), on_part.kept_of(found.kept, found.rows, chosen))
 
 
-def rank_pieces(pieces: Sequence[Float64]) -> Ranks:
-    """Of a column in parts."""
-    return rank_column(np.concatenate(pieces))
-
-
-def _rank_parts(parts: Sequence[Part], kept: Sequence[Kept], column: int) -> Ranks:
-    return rank_pieces([on_part.read_column(part, mask, column) for part, mask in zip(parts, kept, strict=True)])
-
-
 def _pair(pivot: Pivot, column: Ranks) -> int:
     return count_pairs(pivot, column)
 
@@ -317,94 +216,3 @@ def _rounded_total(blocks: Sequence[tuple[Int16, Float64]], task: Callable[[Int1
 def _split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> list[Float64]:
     blocks = list(on_part.split(part, kept, features, place, cuts))
     return [np.concatenate(pieces) for pieces in zip(*blocks, strict=True)]
-
-
-@dataclass(frozen=True)
-class OnCluster:
-    """A table in files that is to be read by the workers of a cluster."""
-
-    table: ParquetTable
-    client: Client
-
-
-@contextmanager
-def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
-    """A client of the scheduler at this address, or of so many worker processes on this machine."""
-    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", **_QUIET}
-    if scheduler is not None:
-        options = {"address": scheduler, "timeout": _PATIENCE}
-    try:
-        client = Client(set_as_default=False, **options)
-    except Exception as error:  # of the network, the address, or settings of TLS
-        raise ClusterError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
-    with client:
-        yield client
-
-
-def open_frame(
-    frame: Any,
-    target: Any,
-    categories: Categories | None,
-    groups: Any,
-    watch: Callable[[str], None] | None,
-    only: Sequence[int] | None,
-) -> DaskRecords:
-    """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
-    frame, target = _with_column(frame, target, "y")
-    frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
-    features = [name for name in frame.columns if name not in (target, groups)]
-    known = [name for name in features if name not in (categories or {})]
-    for name in known:
-        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
-            raise SchemaError(
-                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
-                "(levels read off the data would reveal who is in it)"
-            )
-    layout = make_layout(frame._meta, features, target, categories)
-    layout = layout if only is None else layout.only(only)
-    try:
-        client, mine = default_client(), False
-    except ValueError:
-        client, mine = Client(processes=False, n_workers=1, set_as_default=False, **_QUIET), True
-
-    def identify(_: Any) -> Future:
-        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))
-
-    records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
-    if mine:
-        finalize(records, client.close)
-    return records
-
-
-def open_files(
-    source: OnCluster, layout: Layout, watch: Callable[[str], None] | None, only: Sequence[int] | None
-) -> DaskRecords:
-    """The records of Parquet files that all workers can read at the same place."""
-    layout = layout if only is None else layout.only(only)
-    parts = parquet_parts(source.table, layout)
-
-    def identify(name: str) -> Future:
-        return source.client.submit(parquet_identities, source.table, name, pure=False)
-
-    return DaskRecords(source.client, RowGroups(parts), layout, identify, watch)
-
-
-def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
-    """The frame with the column in it, and its name."""
-    if is_dask(column):
-        name = f"privreg: {what}"
-        try:
-            return frame.assign(**{name: column}), name
-        except ValueError as error:
-            raise SchemaError(
-                f"{what} and X have different partitions: make it a column of X, and pass its name"
-            ) from error
-    if not isinstance(column, str) or column not in frame.columns:
-        raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")
-    return frame, column
-
-
-def _identities(frames: Sequence[Any]) -> Int64:
-    series = [nw.from_native(frame, eager_only=True) for frame in frames]
-    whole = nw.concat(series)
-    return read_identities(whole[whole.columns[0]].to_native())

@@ -29,11 +29,11 @@ def open_records(
     if is_parquet(X):
         return _streamed(X, parquet_layout(X, y, categories, groups), n_jobs, watch, only)
     if is_dask(X):
-        from privreg.records.on_dask import open_frame
+        from privreg.records.dask_opening import open_frame
 
         return open_frame(X, y, categories, groups, watch, only)
     if is_on_cluster(X):
-        from privreg.records.on_dask import open_files
+        from privreg.records.dask_opening import open_files
 
         return open_files(X, parquet_layout(X.table, y, categories, groups), watch, only)
     table = read_table(X, categories)
@@ -60,7 +60,7 @@ def map_partitions(predict: Callable[[Any], Any], X: Any) -> Any:
 
 def is_on_cluster(X: Any) -> bool:
     """Whether these are files that workers of a cluster are to read."""
-    module = sys.modules.get("privreg.records.on_dask")
+    module = sys.modules.get("privreg.records.dask_opening")
     return module is not None and isinstance(X, module.OnCluster)
 
 

@@ -1,0 +1,120 @@
+"""From a Dask data frame, or files and the address of a cluster, to records."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging import CRITICAL
+from typing import Any
+from weakref import finalize
+
+import narwhals as nw
+from dask import delayed
+from distributed import Client, Future, default_client
+
+from privreg.errors import ClusterError, SchemaError
+from privreg.kernels.ranks import Int64
+from privreg.parquet import ParquetTable
+from privreg.records.dask_parts import Partitions, RowGroups
+from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
+from privreg.records.on_dask import DaskRecords
+from privreg.records.opening import is_dask
+from privreg.tables import Categories, read_identities
+
+# A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
+_QUIET: dict[str, Any] = {
+    "dashboard_address": "127.0.0.1:0",
+    "worker_dashboard_address": "127.0.0.1:0",
+    "silence_logs": CRITICAL,
+}
+_PATIENCE = 15  # seconds for a scheduler to answer
+
+
+@dataclass(frozen=True)
+class OnCluster:
+    """A table in files that is to be read by the workers of a cluster."""
+
+    table: ParquetTable
+    client: Client
+
+
+@contextmanager
+def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """A client of the scheduler at this address, or of so many worker processes on this machine."""
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", **_QUIET}
+    if scheduler is not None:
+        options = {"address": scheduler, "timeout": _PATIENCE}
+    try:
+        client = Client(set_as_default=False, **options)
+    except Exception as error:  # of the network, the address, or settings of TLS
+        raise ClusterError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
+    with client:
+        yield client
+
+
+def open_frame(
+    frame: Any,
+    target: Any,
+    categories: Categories | None,
+    groups: Any,
+    watch: Callable[[str], None] | None,
+    only: Sequence[int] | None,
+) -> DaskRecords:
+    """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
+    frame, target = _with_column(frame, target, "y")
+    frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
+    features = [name for name in frame.columns if name not in (target, groups)]
+    known = [name for name in features if name not in (categories or {})]
+    for name in known:
+        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
+            raise SchemaError(
+                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                "(levels read off the data would reveal who is in it)"
+            )
+    layout = make_layout(frame._meta, features, target, categories)
+    layout = layout if only is None else layout.only(only)
+    try:
+        client, mine = default_client(), False
+    except ValueError:
+        client, mine = Client(processes=False, n_workers=1, set_as_default=False, **_QUIET), True
+
+    def identify(_: Any) -> Future:
+        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))
+
+    records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
+    if mine:
+        finalize(records, client.close)
+    return records
+
+
+def open_files(
+    source: OnCluster, layout: Layout, watch: Callable[[str], None] | None, only: Sequence[int] | None
+) -> DaskRecords:
+    """The records of Parquet files that all workers can read at the same place."""
+    layout = layout if only is None else layout.only(only)
+    parts = parquet_parts(source.table, layout)
+
+    def identify(name: str) -> Future:
+        return source.client.submit(parquet_identities, source.table, name, pure=False)
+
+    return DaskRecords(source.client, RowGroups(parts), layout, identify, watch)
+
+
+def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
+    """The frame with the column in it, and its name."""
+    if is_dask(column):
+        name = f"privreg: {what}"
+        try:
+            return frame.assign(**{name: column}), name
+        except ValueError as error:
+            raise SchemaError(
+                f"{what} and X have different partitions: make it a column of X, and pass its name"
+            ) from error
+    if not isinstance(column, str) or column not in frame.columns:
+        raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")
+    return frame, column
+
+
+def _identities(frames: Sequence[Any]) -> Int64:
+    series = [nw.from_native(frame, eager_only=True) for frame in frames]
+    whole = nw.concat(series)
+    return read_identities(whole[whole.columns[0]].to_native())

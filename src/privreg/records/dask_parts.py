@@ -1,0 +1,103 @@
+"""Parts of a table on a cluster: partitions of a Dask data frame, or row groups that workers read from files."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from dask import delayed
+from distributed import Client, Future
+
+from privreg.kernels.ranks import Float64, Ranks, rank_column
+from privreg.records import parts as on_part
+from privreg.records.base import TARGET, Block
+from privreg.records.layout import Layout
+from privreg.records.parts import Kept, Part
+
+Task = Callable[..., Any]
+Masks = list[Any]  # futures of `Kept`, or None
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """A partition of a Dask data frame, where it is."""
+
+    frame: Any
+    layout: Layout
+
+    def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
+        yield self.layout.block(self.frame, columns)
+
+
+class Partitions:
+    """Parts whose rows are partitions of a Dask data frame: only the columns asked for are read."""
+
+    def __init__(self, frame: Any, layout: Layout) -> None:
+        self._frame, self._layout = frame, layout
+
+    def __len__(self) -> int:
+        return int(self._frame.npartitions)
+
+    def run(
+        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
+    ) -> list[Future]:
+        """task(part, kept, …) for each part."""
+        frames = self._frames(columns)
+        return client.compute([_framed(task, self._layout, *one) for one in zip(frames, kept, given, strict=True)])
+
+    def rank(self, client: Client, kept: Masks, column: int) -> Future:
+        """The ranks of one column."""
+        given = [[column]] * len(self)
+        frames = self._frames([] if column == TARGET else [column])
+        pieces = [_framed(on_part.read_column, self._layout, *one) for one in zip(frames, kept, given, strict=True)]
+        return client.compute(delayed(rank_pieces, pure=False)(pieces))
+
+    def _frames(self, columns: Sequence[int]) -> list[Any]:
+        names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
+        # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
+        return list(self._frame[names].simplify().to_delayed(optimize_graph=False))
+
+
+def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
+    """A task of the graph that reads the frame, so that frames are read when they are needed, not all at first.
+
+    What is given is hidden from Dask, which would look for futures in it.
+    """
+    return delayed(partial(_on_frame, task, layout, given), pure=False, traverse=False)(frame, kept)
+
+
+def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, kept: Kept) -> Any:
+    return task(FramePart(frame, layout), kept, *given)
+
+
+class RowGroups:
+    """Parts that workers read from files."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = list(parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def run(
+        self, client: Client, task: Task, columns: Sequence[int], kept: list[Any], given: list[Any]
+    ) -> list[Future]:
+        """task(part, kept, …) for each part."""
+        del columns  # a part knows what to read
+        parts = zip(self._parts, kept, given, strict=True)
+        return [client.submit(task, part, mask, *more, pure=False) for part, mask, more in parts]
+
+    def rank(self, client: Client, kept: Masks, column: int) -> Future:
+        """The ranks of one column, read by one worker."""
+        return client.submit(rank_parts, self._parts, kept, column, pure=False)
+
+
+def rank_pieces(pieces: Sequence[Float64]) -> Ranks:
+    """Of a column in parts."""
+    return rank_column(np.concatenate(pieces))
+
+
+def rank_parts(parts: Sequence[Part], kept: Sequence[Kept], column: int) -> Ranks:
+    """Of a column that this worker reads."""
+    return rank_pieces([on_part.read_column(part, mask, column) for part, mask in zip(parts, kept, strict=True)])
