@@ -246,15 +246,17 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--colour", "red"), "No such option: --colour"),
         (("empty.csv",), "empty.csv is empty"),
         (("broken.parquet",), "could not be read as Parquet"),
-        ((".",), "Is a directory"),
+        ((".",), "but 'text' in {folder}/people.parquet; write one kind in all files"),
+        (("nothing",), "nothing is a folder without files that end in .parquet"),
     ],
 )
 def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.csv").touch()
+    (tmp_path / "nothing").mkdir()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nothing of use PAR1")
     (tmp_path / "bare.csv").write_text("1,2\n3,4\n")
-    place = tmp_path if words[0] in ("empty.csv", "broken.parquet", "bare.csv") else folder
+    place = tmp_path if words[0] in ("empty.csv", "broken.parquet", "bare.csv", "nothing") else folder
     given = {a: b.format(folder=folder) for a, b in zip(words[1::2], words[2::2], strict=True)}
     usual = {"--target": "pay", "--epsilon": "1", "--drop": "name,family", "--category": "town=north,south"}
     if "--features" in given or "--person" in given or "--drop" in given or given.get("--target") == "name":
@@ -265,7 +267,7 @@ def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, m
     line = refused("fit", place / words[0], *options)
     assert line.startswith("privreg fit: ")
     assert message.format(folder=folder) in line
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["bare.csv", "broken.parquet", "empty.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bare.csv", "broken.parquet", "empty.csv", "nothing"]
 
 
 def test_missing_options_and_commands_are_one_line():
