@@ -220,17 +220,6 @@ CASES = {
         "one person more or less, of whom two records are kept",
         _flagship(5, 1e-2, rows_per_person=2), n=(150, 400), d=(1, 3), share=1.5, rows=2, people=True,
     ),
-    "PrivateLinearRegression, on samples": _case(
-        "two columns, each chosen on a sample of the records",
-        _flagship(5, 1e-2, k=2, max_rows_for_selection=80), n=(100, 300), d=(3, 6), share=1.5,
-    ),
-    "PrivateLinearRegression, Parquet": _case(
-        "files that stay on disk", _flagship(3, 1e-3), n=(0, 300), d=(1, 3), share=0.5, files=True
-    ),
-    "PrivateLinearRegression, k, Parquet": _case(
-        "files with a category, columns are chosen",
-        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, files=True,
-    ),
     "PrivateLinearRegression, single precision": _case(
         "an array of float32", _flagship(3, 1e-3), n=(50, 200), d=(1, 3), share=0.5, kind="float32"
     ),
@@ -290,5 +279,16 @@ CASES = {
         lambda cells: run_command(cells, "--rows-per-person", "2", "--json"),
         0.2,
         rows=2,
+    ),
+    "PrivateLinearRegression, on samples": _case(
+        "two columns, each chosen on a sample of the records",
+        _flagship(5, 1e-2, k=2, max_rows_for_selection=80), n=(100, 300), d=(3, 6), share=1.5,
+    ),
+    "PrivateLinearRegression, Parquet": _case(
+        "files that stay on disk", _flagship(3, 1e-3), n=(0, 300), d=(1, 3), share=0.5, files=True
+    ),
+    "PrivateLinearRegression, k, Parquet": _case(
+        "files with a category, columns are chosen",
+        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, files=True,
     ),
 }  # fmt: skip

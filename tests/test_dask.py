@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,11 +17,12 @@ import psutil
 import pytest
 from distributed import Client
 
-from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression
-from privreg.errors import SchemaError
+from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression, TukeyRegression
+from privreg.errors import NotPrivateWarning, SchemaError
 from privreg.records import layout
 from privreg.records.dask_opening import OnCluster
 from privreg.records.dask_opening import cluster as own_cluster
+from privreg.records.opening import open_records
 from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [
@@ -134,6 +136,58 @@ def test_people(client, frame, tmp_path):
         assert_same(fitted(wanted), fitted(got))
 
 
+def test_people_with_large_numbers_and_a_missing_one(frame):
+    """pandas makes floats of the integers of a partition in which one is missing, and of no other."""
+    people = np.arange(3000) // 2 + 2**53 - 700
+    lazy = dd.from_pandas(frame.assign(person=people), npartitions=3)
+
+    def lose(part):
+        kept = part["person"].astype("float64")
+        return part.assign(person=kept.mask(kept.index == 2) if 2 in part.index else part["person"])
+
+    records = [open_records(x, "y", None, 1, groups="person") for x in (lazy, lazy.map_partitions(lose))]
+    before, after = (r.identities("person") for r in records)
+    rows = np.flatnonzero(np.isfinite(frame["y"]) & frame.notna().all(axis=1))
+    assert 2 in rows
+    assert rows[(before >= 0) != (after >= 0)].tolist() == [2]
+    assert (before[people[rows] >= 2**53] == -1).all()
+    assert len(set(before[before >= 0])) == len(set(people[rows][people[rows] < 2**53]))
+
+
+def test_rows_that_change_between_passes_are_noticed(frame):
+    """Masks would fall on other rows. The message tells no number of rows."""
+    plain = frame.drop(columns="person")
+    moving = dd.from_pandas(plain, npartitions=2).map_partitions(lambda part: part.sample(frac=1))
+    shrinking = dd.from_pandas(plain, npartitions=2).map_partitions(
+        lambda part: part.sample(frac=os.urandom(1)[0] / 256)
+    )
+    for lazy in (moving, shrinking):
+        with pytest.raises(ClusterError, match="other rows than when it was first read") as caught:
+            PrivateLinearRegression(random_state=0).fit(lazy, "y")
+        assert not re.search(r"\d", str(caught.value))
+
+
+def test_a_missing_value_changes_no_type(frame):
+    """A boolean target with one missing value is an object column in its partition."""
+    truth = frame.assign(y=frame["y"] > 0).drop(columns="person")
+    lazy = dd.from_pandas(truth, npartitions=2)
+    gap = lazy.map_partitions(lambda part: part.assign(y=part["y"].astype(object).where(part.index != 17)), meta=lazy)
+    missing = truth.assign(y=truth["y"].astype(float).where(truth.index != 17))
+    got = PrivateLinearRegression(2.0, random_state=3).fit(gap, "y")
+    expected = PrivateLinearRegression(2.0, random_state=3).fit(missing.drop(columns="y"), missing["y"])
+    assert_same(fitted(expected), fitted(got))
+
+
+def test_no_warning_tells_a_size(client, frame):
+    """Dask's own limit is 10 MB; here it is reached by everything."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        lazy = dd.from_pandas(frame, npartitions=2)
+        PrivateLinearRegression(k=3, max_rows_for_selection=1000, random_state=3).fit(lazy, "y", groups="person")
+        TukeyRegression(8.0, random_state=3).fit(lazy.drop(columns="person"), "y")
+
+
 def test_without_a_cluster_threads_do_the_work(frame, expected):
     model = PrivateLinearRegression(2.0, random_state=3)
     model.fit(dd.from_pandas(frame.drop(columns="person"), npartitions=2), "y")
@@ -231,6 +285,11 @@ def test_what_is_wrong_is_said(client, frame):
     unknown = lazy.assign(town=lazy["town"].cat.as_unknown())
     with pytest.raises(SchemaError, match="levels of column 'town' are not known"):
         PrivateLinearRegression(random_state=0).fit(unknown, "y")
+    for names in ([0, *lazy.columns[1:]], ["x1", *lazy.columns[1:]]):
+        with pytest.raises(SchemaError, match="must have names"):
+            PrivateLinearRegression(random_state=0).fit(
+                lazy.rename(columns=dict(zip(lazy.columns, names, strict=True))), "y"
+            )
     with pytest.raises(SchemaError, match="text"):
         PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "y")
 
@@ -270,6 +329,7 @@ def test_the_command_on_a_cluster(cluster, client, table, tmp_path):
     ("options", "message"),
     [
         (["--engine", "spark"], "--engine must be auto or dask"),
+        (["--engine", "dask", "--scheduler", "garbage"], "'garbage' is not an address"),
         (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler needs --engine dask"),
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"], "no Dask scheduler answers at tcp://127.0.0.1:1"),
     ],

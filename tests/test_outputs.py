@@ -9,10 +9,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from privreg import TukeyRegression, load_model
-from privreg.outputs import check_place, whole_file, write_whole
+from privreg.outputs import check_outside, check_place, whole_file, write_whole
 
 
 def mode(path):
@@ -227,3 +229,27 @@ for _ in range(60):
     assert load_model(path).summary() == model.summary()
     left = set(os.listdir(tmp_path)) - {"model.json"}
     assert all(name.startswith(".privreg-") for name in left)
+
+
+def test_outputs_are_not_among_the_files_of_a_folder_or_a_pattern(tmp_path, monkeypatch):
+    """However a file is called: by a pattern that goes down, by a link, or as one that would be read the next time."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("data/0.parquet", "data/a/b/2.parquet"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [1.0]}), name)
+    Path("link.json").symlink_to("data/a/b/2.parquet")
+    deep, flat, folder = Path("data/**/*.parquet"), Path("data/*.parquet"), Path("data")
+    refused = [
+        (deep, "data/a/b/2.parquet"), (deep, "data/0.parquet"), (deep, "link.json"), (flat, "data/0.parquet"),
+        (flat, "data/new.parquet"), (folder, "data/new.parquet"), (folder, "data/a/b/2.parquet"), (folder, "link.json"),
+    ]  # fmt: skip
+    for data, out in refused:
+        with pytest.raises(ValueError, match="would be one of the files"):
+            check_outside({"--out": Path(out), "--report": None}, data)
+    for data, out in (
+        (flat, "link.json"),
+        (folder, "data/model.json"),
+        (flat, "m.json"),
+        (Path("data/0.parquet"), "m.json"),
+    ):
+        check_outside({"--out": Path(out)}, data)

@@ -1,4 +1,4 @@
-"""The one door through which data enters: numpy, pandas, polars or pyarrow in, float64 columns out.
+"""The door through which a table in memory enters: numpy, pandas, polars or pyarrow in, float64 columns out.
 
 What may be seen from outside is the *schema*: column names, types and declared category levels. It decides every error
 here, so that no error depends on a value. Values follow two fixed rules:
@@ -232,13 +232,6 @@ def _array(data: Any, name: str) -> NDArray[Any]:
 
 def _untyped_numbers(data: Any, name: str) -> Float64:
     """Python lists have no type that could be refused: each element that is no number counts as a missing value."""
-
-    def number(value: Any) -> float:
-        try:
-            return float(value) if isinstance(value, Real | np.bool_) else np.nan
-        except OverflowError:
-            return np.nan
-
     try:
         array = np.array(data, dtype=np.object_)
     except ValueError:  # rows of different lengths; numpy tells how many there are
@@ -246,8 +239,20 @@ def _untyped_numbers(data: Any, name: str) -> Float64:
     values = array.reshape(-1)  # not array.flat, which fails for lists in 33 lists
     if any(isinstance(value, list | tuple) for value in values):
         raise SchemaError(f"{name} is not a rectangular table of numbers")
+    return untyped_numbers(values).reshape(array.shape)
+
+
+def untyped_numbers(values: NDArray[Any]) -> Float64:
+    """Python objects one by one: what is no number is missing."""
+
+    def number(value: Any) -> float:
+        try:
+            return float(value) if isinstance(value, Real | np.bool_) else np.nan
+        except OverflowError:
+            return np.nan
+
     with np.errstate(all="ignore"):  # a long double again
-        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.float64).reshape(array.shape)
+        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.float64)
 
 
 def _float64(values: NDArray[Any]) -> Float64:

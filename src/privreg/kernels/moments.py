@@ -87,8 +87,10 @@ def sums_of_squares(residuals: Float64) -> Int64:
 
 def moment_sums(rows: Rows, residuals: Float64, clips: Float64, products: bool = True) -> Sums:
     """The sums of a block of records, residuals rounded with each of the clips."""
+    if residuals.size > MOST_ROWS:
+        raise ValueError(f"a block may have {MOST_ROWS} records")
     values, whole = rows.values.astype(np.float64), round_residuals(residuals, clips, rows.squares)
-    # Integers below 2^52: exact in any order.
+    # Integers up to 2^52: exact in any order.
     return Sums(
         (values @ values.T).astype(np.int64) if products else None,
         (whole @ values.T).astype(np.int64),

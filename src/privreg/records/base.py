@@ -6,9 +6,10 @@ and with a seed everything after them, are the same bits in memory, out of core 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from privreg.kernels.boosting import Int16
 from privreg.kernels.ranks import Float64, Int64
+from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.kernels.totals import Column
 
 T = TypeVar("T")
@@ -126,7 +128,7 @@ class Columns(Sequence[Column]):
 
 class _Column:
     def __init__(self, records: Records, number: int, known: dict[Any, Any] | None = None) -> None:
-        self._records, self._number, self._known = records, number, known or {}
+        self._records, self._number, self._known = records, number, {} if known is None else known
 
     @property
     def size(self) -> int:
@@ -148,6 +150,20 @@ class Together(tuple[Any, ...]):
 def added(found: Iterable[T]) -> T:
     """The sum of at least one result."""
     return reduce(add, found)
+
+
+def sum_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> T:
+    """one(0) + … + one(count − 1), in any order. Each thread adds up its own."""
+    found: list[T] = []
+
+    def work(numbers: Iterator[int]) -> None:
+        mine = map(one, numbers)
+        for first in mine:
+            found.append(added(chain([first], mine)))
+
+    with single_threaded_blas():
+        share_out(work, count, n_jobs)
+    return added(found)
 
 
 def runs_of_groups(bounds: Int64, records: int) -> Int64:

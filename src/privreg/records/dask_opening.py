@@ -1,5 +1,6 @@
 """From a Dask data frame, or files and the address of a cluster, to records."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from logging import CRITICAL
 from typing import Any
 from weakref import finalize
 
-import narwhals as nw
+import numpy as np
 from dask import delayed
 from distributed import Client, Future, default_client
 
@@ -18,7 +19,7 @@ from privreg.records.dask_parts import Partitions, RowGroups
 from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
 from privreg.records.on_dask import DaskRecords
 from privreg.records.opening import is_dask
-from privreg.tables import Categories, read_identities
+from privreg.tables import Categories, read_identities, untyped_numbers
 
 # A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
 _QUIET: dict[str, Any] = {
@@ -42,6 +43,8 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at this address, or of so many worker processes on this machine."""
     options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", **_QUIET}
     if scheduler is not None:
+        if not re.fullmatch(r"(\w+://)?[^/\s]+:\d+", scheduler):
+            raise ValueError(f"--scheduler: {scheduler!r} is not an address like tcp://host:8786")
         options = {"address": scheduler, "timeout": _PATIENCE}
     try:
         client = Client(set_as_default=False, **options)
@@ -60,6 +63,8 @@ def open_frame(
     only: Sequence[int] | None,
 ) -> DaskRecords:
     """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
+    if not all(isinstance(name, str) for name in frame.columns) or len(set(frame.columns)) < len(frame.columns):
+        raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
     frame, target = _with_column(frame, target, "y")
     frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
     features = [name for name in frame.columns if name not in (target, groups)]
@@ -78,9 +83,16 @@ def open_frame(
         client, mine = Client(processes=False, n_workers=1, set_as_default=False, **_QUIET), True
 
     def identify(_: Any) -> Future:
-        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed()))
+        kind = frame._meta.dtypes[groups]
+        numbers = isinstance(kind, np.dtype) and kind.kind in "iufb"
+        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed(), numbers))
 
-    records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
+    try:
+        records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
+    except BaseException:
+        if mine:
+            client.close()
+        raise
     if mine:
         finalize(records, client.close)
     return records
@@ -114,7 +126,14 @@ def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
     return frame, column
 
 
-def _identities(frames: Sequence[Any]) -> Int64:
-    series = [nw.from_native(frame, eager_only=True) for frame in frames]
-    whole = nw.concat(series)
-    return read_identities(whole[whole.columns[0]].to_native())
+def _identities(frames: Sequence[Any], numbers: bool) -> Int64:
+    """Each value by itself: one that is missing turns the integers of its partition, and of no other, into floats.
+
+    So a whole number is known up to 2⁵³ only, in every partition; beyond, it counts as missing.
+    """
+    columns = [np.fromiter(frame.iloc[:, 0].astype(object), np.object_, len(frame)) for frame in frames]
+    values = np.concatenate(columns)
+    if not numbers:
+        return read_identities(values)
+    known = untyped_numbers(values)
+    return read_identities(np.where(np.abs(known) < 2**53, known, np.nan))

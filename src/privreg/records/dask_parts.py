@@ -3,20 +3,24 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from threading import local
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from dask import delayed
 from distributed import Client, Future
+from numpy.typing import NDArray
 
+from privreg.errors import ClusterError
 from privreg.kernels.ranks import Float64, Ranks, rank_column
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block
 from privreg.records.layout import Layout
-from privreg.records.parts import Kept, Part
+from privreg.records.parts import Complete, Part
 
 Task = Callable[..., Any]
-Masks = list[Any]  # futures of `Kept`, or None
+Masks = list[Any]  # futures of `Complete`, or None
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,16 @@ class FramePart:
 
     frame: Any
     layout: Layout
+    print: int | None  # of the target, when it was first read
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
-        yield self.layout.block(self.frame, columns)
+        block = self.layout.block(self.layout.typed(self.frame), columns)
+        if self.print is not None and crc32(block.target.tobytes()) != self.print:
+            raise ClusterError(
+                "a partition has other rows than when it was first read; a frame must give the same rows in the same "
+                "order whenever it is computed: call .persist() on it, or save it as Parquet, first"
+            )
+        yield block
 
 
 class Partitions:
@@ -67,8 +78,13 @@ def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[A
     return delayed(partial(_on_frame, task, layout, given), pure=False, traverse=False)(frame, kept)
 
 
-def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, kept: Kept) -> Any:
-    return task(FramePart(frame, layout), kept, *given)
+def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, found: Complete | None) -> Any:
+    kept, print_ = (None, None) if found is None else (found.kept, found.print)
+    return task(FramePart(frame, layout, print_), kept, *given)
+
+
+def _on_rows(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:
+    return task(part, None if found is None else found.kept, *given)
 
 
 class RowGroups:
@@ -86,18 +102,29 @@ class RowGroups:
         """task(part, kept, …) for each part."""
         del columns  # a part knows what to read
         parts = zip(self._parts, kept, given, strict=True)
-        return [client.submit(task, part, mask, *more, pure=False) for part, mask, more in parts]
+        return [client.submit(_on_rows, task, part, mask, *more, pure=False) for part, mask, more in parts]
 
     def rank(self, client: Client, kept: Masks, column: int) -> Future:
         """The ranks of one column, read by one worker."""
         return client.submit(rank_parts, self._parts, kept, column, pure=False)
 
 
+_room = local()
+
+
 def rank_pieces(pieces: Sequence[Float64]) -> Ranks:
     """Of a column in parts."""
-    return rank_column(np.concatenate(pieces))
+    return rank_column(np.concatenate(pieces), _scratch(sum(piece.size for piece in pieces)))
 
 
-def rank_parts(parts: Sequence[Part], kept: Sequence[Kept], column: int) -> Ranks:
+def rank_parts(parts: Sequence[Part], found: Sequence[Complete], column: int) -> Ranks:
     """Of a column that this worker reads."""
-    return rank_pieces([on_part.read_column(part, mask, column) for part, mask in zip(parts, kept, strict=True)])
+    pieces = zip(parts, found, strict=True)
+    return rank_pieces([on_part.read_column(part, complete.kept, column) for part, complete in pieces])
+
+
+def _scratch(n: int) -> NDArray[np.uint64]:
+    """Room to sort in, kept by the worker for the next column: fresh memory costs as much as sorting."""
+    if getattr(_room, "scratch", np.empty((2, 0))).shape[1] != n:
+        _room.scratch = np.empty((2, n), np.uint64)
+    return _room.scratch

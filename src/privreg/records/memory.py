@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column, rank_columns
 from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.records import base
-from privreg.records.base import TARGET, Block, Derived, Records, Together, added, runs_of_groups
+from privreg.records.base import TARGET, Block, Derived, Records, Together, runs_of_groups, sum_in_threads
 from privreg.tables import Table, read_identities
 
 T = TypeVar("T")
@@ -51,19 +50,13 @@ class MemoryRecords(Records):
         return list(self._added(work, columns, max(_ENTRIES // max(len(tasks), 1), base.ROWS)))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
-        with single_threaded_blas():
-            return self._added(task, columns, base.ROWS)
+        return self._added(task, columns, base.ROWS)
 
     def _added(self, task: Callable[[Block], T], columns: Sequence[int], rows: int) -> T:
-        found: list[T] = []
+        def one(b: int) -> T:
+            return task(self._block(columns, slice(b * rows, (b + 1) * rows)))
 
-        def work(blocks: Iterator[int]) -> None:
-            mine = (task(self._block(columns, slice(b * rows, (b + 1) * rows))) for b in blocks)
-            for first in mine:
-                found.append(added(chain([first], mine)))
-
-        share_out(work, max(-(-self.n_records // rows), 1), self._n_jobs)
-        return added(found)
+        return sum_in_threads(one, max(-(-self.n_records // rows), 1), self._n_jobs)
 
     def _block(self, columns: Sequence[int], records: Any) -> Block:
         rows = records if self._kept is None else self._kept[records]
@@ -158,12 +151,4 @@ class MemoryRounded:
         self._blocks, self._n_jobs = blocks, n_jobs
 
     def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        found: list[T] = []
-
-        def work(blocks: Iterator[int]) -> None:
-            for b in blocks:
-                found.append(task(*self._blocks[b]))
-
-        with single_threaded_blas():
-            share_out(work, len(self._blocks), self._n_jobs)
-        return added(found)
+        return sum_in_threads(lambda b: task(*self._blocks[b]), len(self._blocks), self._n_jobs)

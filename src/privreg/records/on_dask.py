@@ -5,7 +5,8 @@ there. If a worker dies, the scheduler has its tasks done again elsewhere: they 
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import pairwise
 from operator import getitem
@@ -49,7 +50,7 @@ class DaskRecords(Records):
         self._client, self._parts, self._watch = client, parts, watch
         self._whole: DaskRecords | None = None
         self._identify = identify  # a future that numbers the rows of the table by a column
-        self._kept: list[Any] = [None] * len(parts)
+        self._found: list[Any] = [None] * len(parts)
         self._set(self._on_parts("reading the columns", on_part.complete, range(len(self)), len(self)))
         if sum(self._rows) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
@@ -59,7 +60,6 @@ class DaskRecords(Records):
         sizes = self._wait(self._submit(_sizes, found, each=True))
         self._rows, self._counts = [rows for rows, _ in sizes], [records for _, records in sizes]
         self._found = found
-        self._kept = self._submit(_kept, found, each=True)
 
     @property
     def n_records(self) -> int:  # type: ignore[override]
@@ -69,9 +69,10 @@ class DaskRecords(Records):
 
     def _submit(self, function: Callable[..., Any], given: Any, *more: Any, each: bool = False) -> Any:
         """A task for what is given, or for each of it."""
-        if each:
-            return [self._client.submit(function, one, *more, pure=False) for one in given]
-        return self._client.submit(function, given, *more, pure=False)
+        with no_sizes():
+            if each:
+                return [self._client.submit(function, one, *more, pure=False) for one in given]
+            return self._client.submit(function, given, *more, pure=False)
 
     def _wait(self, futures: list[Future]) -> list[Any]:
         """The results. Whatever ends the waiting, Ctrl-C for one, ends the tasks too."""
@@ -91,9 +92,8 @@ class DaskRecords(Records):
     def _on_parts(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
         """task(part, kept, …) for each part; `own` has something else for each."""
         each = [given] * len(self._parts) if own is None else [(*given, one) for one in own]
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # whose size would tell of the table's
-            return self._watched(what, self._parts.run(self._client, task, columns, self._kept, each))
+        with no_sizes():
+            return self._watched(what, self._parts.run(self._client, task, columns, self._found, each))
 
     def _watched(self, what: str, futures: list[Future]) -> list[Future]:
         progress = Deciles(what, self._watch, len(futures))
@@ -145,7 +145,9 @@ class DaskRecords(Records):
         return subset
 
     def identities(self, groups: Any) -> Int64:
-        numbers, *kept = self._wait([self._identify(groups), *self._kept])
+        with no_sizes():
+            numbers = self._identify(groups)
+        numbers, *kept = self._wait([numbers, *self._submit(_kept, self._found, each=True)])
         if numbers.size != sum(self._rows):
             raise SchemaError("groups and y have different numbers of rows")
         masks = [np.ones(rows, bool) if k is None else k for rows, k in zip(self._rows, kept, strict=True)]
@@ -156,7 +158,8 @@ class DaskRecords(Records):
         if isinstance(column, Derived):
             pieces = self._on_parts("reading rows", on_part.derive, column.columns, column)
             return self._submit(rank_pieces, pieces)
-        return self._parts.rank(self._client, self._kept, column)
+        with no_sizes():
+            return self._parts.rank(self._client, self._found, column)
 
 
 class DaskRanking:
@@ -189,6 +192,14 @@ class DaskRounded:
         return self._records._sum(self._records._submit(_rounded_total, self._blocks, task, each=True))
 
 
+@contextmanager
+def no_sizes() -> Iterator[None]:
+    """Dask warns of large graphs, and tells their size, which would tell of the table's."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")
+        yield
+
+
 def _sizes(found: Complete) -> tuple[int, int]:
     return found.rows, found.records
 
@@ -198,7 +209,7 @@ def _kept(found: Complete) -> Kept:
 
 
 def _subset(found: Complete, chosen: Any) -> Complete:
-    return Complete(found.rows, int(chosen.sum()), on_part.kept_of(found.kept, found.rows, chosen))
+    return Complete(found.rows, int(chosen.sum()), on_part.kept_of(found.kept, found.rows, chosen), found.print)
 
 
 def _pair(pivot: Pivot, column: Ranks) -> int:

@@ -7,6 +7,7 @@ plain, so that they can be sent there; `kept` says which rows of the part are re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,19 +35,20 @@ class Complete(NamedTuple):
     rows: int
     records: int
     kept: Kept
+    print: int = 0  # of the target: whether the rows are still the same
 
 
 def complete(part: Part, kept: Kept, features: int) -> Complete:
     """The rows of a part with a finite value in every column."""
     del kept  # not known yet
-    masks = [np.zeros(0, bool)]
+    masks, print_ = [np.zeros(0, bool)], 0
     for values, target in part.blocks(range(features)):
-        mask = np.isfinite(target)
+        mask, print_ = np.isfinite(target), crc32(target.tobytes(), print_)
         for column in values:
             mask &= np.isfinite(column)
         masks.append(mask)
     mask = np.concatenate(masks)
-    return Complete(mask.size, int(mask.sum()), None if mask.all() else mask)
+    return Complete(mask.size, int(mask.sum()), None if mask.all() else mask, print_)
 
 
 def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None = None) -> Iterator[Block]:

@@ -20,7 +20,7 @@ from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_colum
 from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.progress import Deciles
 from privreg.records import parts as on_part
-from privreg.records.base import TARGET, Block, Derived, Records, added, runs_of_groups
+from privreg.records.base import TARGET, Block, Derived, Records, runs_of_groups, sum_in_threads
 from privreg.records.parts import Complete, Part
 from privreg.records.spill import Place, Spill
 
@@ -67,14 +67,22 @@ class StreamedRecords(Records):
             share_out(work, len(self._parts), self.n_jobs)
         return results
 
+    def _sum(self, what: str, function: Callable[[int], T]) -> T:
+        """The sum of function(number of a part). Each thread adds what it finds, so that no more is kept."""
+        progress = Deciles(what, self.watch, len(self._parts))
+
+        def one(p: int) -> T:
+            result = function(p)
+            progress.one_more()
+            return result
+
+        return sum_in_threads(one, len(self._parts), self.n_jobs)
+
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
-        found = self._each("reading columns", lambda s, p: on_part.totals(s._parts[p], s._found[p].kept, tasks))
-        return list(added(found))
+        return list(self._sum("reading columns", lambda p: on_part.totals(self._parts[p], self._found[p].kept, tasks)))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
-        return added(
-            self._each("reading rows", lambda s, p: on_part.total(s._parts[p], s._found[p].kept, task, columns))
-        )
+        return self._sum("reading rows", lambda p: on_part.total(self._parts[p], self._found[p].kept, task, columns))
 
     def ranking(self) -> "StreamedRanking":
         return StreamedRanking(self)
@@ -128,7 +136,7 @@ class StreamedRecords(Records):
         chosen[index] = True
         subset, first = copy(self), 0
         subset._found = []
-        for rows, records, kept in self._found:
+        for rows, records, kept, _ in self._found:
             mine = chosen[first : first + records]
             first += records
             subset._found.append(Complete(rows, int(mine.sum()), on_part.kept_of(kept, rows, mine)))
@@ -204,13 +212,8 @@ class StreamedRounded:
         self._spill, self._blocks, self._n_jobs = spill, blocks, n_jobs
 
     def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        found: list[T] = []
+        def one(b: int) -> T:
+            columns, target = self._blocks[b]
+            return task(self._spill.read(columns), self._spill.read(target))
 
-        def work(blocks: Iterator[int]) -> None:
-            for b in blocks:
-                columns, target = self._blocks[b]
-                found.append(task(self._spill.read(columns), self._spill.read(target)))
-
-        with single_threaded_blas():
-            share_out(work, len(self._blocks), self._n_jobs)
-        return added(found)
+        return sum_in_threads(one, len(self._blocks), self._n_jobs)
