@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from threading import local
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from dask import delayed
 from distributed import Client, Future
-from numpy.typing import NDArray
 
 from privreg.errors import ClusterError
 from privreg.kernels.ranks import Float64, Ranks, rank_column
@@ -109,22 +107,13 @@ class RowGroups:
         return client.submit(rank_parts, self._parts, kept, column, pure=False)
 
 
-_room = local()
-
-
 def rank_pieces(pieces: Sequence[Float64]) -> Ranks:
     """Of a column in parts."""
-    return rank_column(np.concatenate(pieces), _scratch(sum(piece.size for piece in pieces)))
+    return rank_column(np.concatenate(pieces))
 
 
 def rank_parts(parts: Sequence[Part], found: Sequence[Complete], column: int) -> Ranks:
     """Of a column that this worker reads."""
-    pieces = zip(parts, found, strict=True)
-    return rank_pieces([on_part.read_column(part, complete.kept, column) for part, complete in pieces])
-
-
-def _scratch(n: int) -> NDArray[np.uint64]:
-    """Room to sort in, kept by the worker for the next column: fresh memory costs as much as sorting."""
-    if getattr(_room, "scratch", np.empty((2, 0))).shape[1] != n:
-        _room.scratch = np.empty((2, n), np.uint64)
-    return _room.scratch
+    values = np.empty(sum(complete.records for complete in found))
+    on_part.fill(parts, found, column, values)
+    return rank_column(values)

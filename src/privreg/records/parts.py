@@ -91,6 +91,16 @@ def read_column(part: Part, kept: Kept, column: int) -> Float64:
     return np.concatenate([b.target if column == TARGET else b.values[0] for b in blocks])
 
 
+def fill(parts: Sequence[Part], found: Sequence[Complete], column: int, out: Float64) -> None:
+    """A feature or the TARGET of all parts, into an array for all records."""
+    first = 0
+    for part, complete in zip(parts, found, strict=True):
+        for block in records_of(part, complete.kept, [] if column == TARGET else [column]):
+            values = block.target if column == TARGET else block.values[0]
+            out[first : first + values.size] = values
+            first += values.size
+
+
 def rounded(
     part: Part, kept: Kept, task: Callable[[Float64], Int16], features: int, rows: int
 ) -> Iterator[tuple[Int16, Float64]]:

@@ -92,13 +92,8 @@ class StreamedRecords(Records):
         if isinstance(column, Derived):
             found = self._each("reading rows", lambda s, p: on_part.derive(s._parts[p], s._found[p].kept, column))
             np.concatenate(found, out=out)
-            return
-        first = 0
-        for part, complete in zip(self._parts, self._found, strict=True):
-            for block in on_part.records_of(part, complete.kept, [] if column == TARGET else [column]):
-                values = block.target if column == TARGET else block.values[0]
-                out[first : first + values.size] = values
-                first += values.size
+        else:
+            on_part.fill(self._parts, self._found, column, out)
 
     def rounded(self, task: Callable[[Float64], Int16], width: int) -> "StreamedRounded":
         spill, rows = Spill(), max(_ROUNDED // width, 1)
