@@ -157,12 +157,13 @@ def stages(folder: Path, sizes: tuple[int, ...]) -> Figures:
 
 
 def fitted_costs(found: Figures) -> dict[str, float]:
-    """Nanoseconds for each row: the mean over tables of a million rows and more."""
+    """Nanoseconds for each row: the mean over tables of a million rows and more, if there are such."""
     costs = {}
-    names = [name for name in next(iter(found.values())) if name != "rows"]
-    for name in names:
-        per_row = np.array([figures[name] / figures["rows"] for figures in found.values() if figures["rows"] >= 10**6])
-        costs[name] = 1e9 * float(per_row.mean())
+    for name in next(iter(found.values())):  # the smallest table has all stages, those of wide models too
+        known = [figures for figures in found.values() if name in figures]
+        large = [figures for figures in known if figures["rows"] >= 10**6] or known
+        if name != "rows":
+            costs[name] = 1e9 * float(np.mean([figures[name] / figures["rows"] for figures in large]))
     return costs
 
 

@@ -50,7 +50,8 @@ def main() -> None:
     columns = list(range(0, min(d, 8)))
     timed("rank and count, a column", lambda: ranking.concordance(pivot, columns), len(columns))
     timed("count, a column ranked before", lambda: ranking.concordance(pivot, columns), len(columns))
-    for width in (10, d, 2 * d):
+    wide = (300, 1000) if records.n_records <= 10**5 else ()  # as wide as a model can be, for its square
+    for width in (10, d, 2 * d, *wide):
         for name, task in (
             ("products and gradient", phase(width, False)),
             ("gradient for 8 clips", phase(width, True)),

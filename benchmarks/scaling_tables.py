@@ -56,7 +56,11 @@ def costs() -> str:
     stages = {k.removeprefix("stages, "): v for k, v in details.items() if k.startswith("stages")}
     fitted = details["nanoseconds per row, fitted"]
     rows = [
-        [name, *(_digits(1e9 * figures[name] / figures["rows"]) for figures in stages.values()), _digits(fitted[name])]
+        [
+            name,
+            *(_digits(1e9 * f[name] / f["rows"]) if name in f else "–" for f in stages.values()),
+            _digits(fitted[name]),
+        ]
         for name in fitted
     ]
     return _table(["nanoseconds per row, 2 threads", *stages, "model"], rows)
