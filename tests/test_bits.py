@@ -111,6 +111,7 @@ def test_threads_that_share_a_total_are_noticed(monkeypatch):
         share_out(work, tasks - (n_jobs > 1 and tasks > 1), n_jobs)
 
     monkeypatch.setattr(memory, "share_out", racy)
+    monkeypatch.setattr(privreg.records.base, "share_out", racy)
     wrong = threads(ONE, jobs=(3,), repeats=1)["wrong"]
     assert all(any(part in text for text in wrong) for part in ("median", "spread", "products", "gradient"))
     assert set(calls) == {1, 3}

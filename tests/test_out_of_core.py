@@ -114,7 +114,7 @@ def assert_same(a, b):
             assert a[name] == b[name], name
 
 
-@pytest.mark.parametrize(("files", "part_rows", "jobs"), [("one", 2**18, 1), ("many", 2**18, 2), ("many", 1, 3)])
+@pytest.mark.parametrize(("files", "part_rows", "jobs"), [("one", 2**18, 1), ("many", 1, 3)])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_files_give_the_bits_of_memory(name, files, part_rows, jobs, frame, tables, monkeypatch):
     monkeypatch.setattr(layout, "PART_ROWS", part_rows)

@@ -1,12 +1,13 @@
 """From a Dask data frame, or files and the address of a cluster, to records."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from logging import CRITICAL
 from typing import Any
-from weakref import finalize
 
 import numpy as np
 from dask import delayed
@@ -27,7 +28,7 @@ _QUIET: dict[str, Any] = {
     "worker_dashboard_address": "127.0.0.1:0",
     "silence_logs": CRITICAL,
 }
-_PATIENCE = 15  # seconds for a scheduler to answer
+_PATIENCE = 10  # seconds for a scheduler to answer
 
 
 @dataclass(frozen=True)
@@ -78,24 +79,23 @@ def open_frame(
     layout = make_layout(frame._meta, features, target, categories)
     layout = layout if only is None else layout.only(only)
     try:
-        client, mine = default_client(), False
+        client = default_client()
     except ValueError:
-        client, mine = Client(processes=False, n_workers=1, set_as_default=False, **_QUIET), True
+        client = _own_threads(os.getpid())
 
     def identify(_: Any) -> Future:
         kind = frame._meta.dtypes[groups]
         numbers = isinstance(kind, np.dtype) and kind.kind in "iufb"
         return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed(), numbers))
 
-    try:
-        records = DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
-    except BaseException:
-        if mine:
-            client.close()
-        raise
-    if mine:
-        finalize(records, client.close)
-    return records
+    return DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
+
+
+@cache
+def _own_threads(process: int) -> Client:
+    """Threads of this process, kept for the next fit; a forked process has none of its parent's."""
+    del process
+    return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
 
 
 def open_files(

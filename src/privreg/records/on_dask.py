@@ -48,7 +48,6 @@ class DaskRecords(Records):
     ) -> None:
         self.names, self.sources = layout.names, [str(name) for name in layout.sources]
         self._client, self._parts, self._watch = client, parts, watch
-        self._whole: DaskRecords | None = None
         self._identify = identify  # a future that numbers the rows of the table by a column
         self._found: list[Any] = [None] * len(parts)
         self._set(self._on_parts("reading the columns", on_part.complete, range(len(self)), len(self)))
@@ -140,7 +139,6 @@ class DaskRecords(Records):
         chosen[index] = True
         mine = np.split(chosen, np.cumsum(self._counts)[:-1])
         subset = copy(self)
-        subset._whole = self  # which may own the client
         subset._set([self._submit(_subset, found, part) for found, part in zip(self._found, mine, strict=True)])
         return subset
 
