@@ -147,6 +147,20 @@ class Together(tuple[Any, ...]):
         return Together(a + b for a, b in zip(self, other, strict=True))
 
 
+Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
+
+
+def features_of(tasks: Tasks) -> list[int]:
+    """The features that a block for these tasks must have."""
+    return [j for j, _ in tasks if j != TARGET]
+
+
+def together(block: Block, tasks: Tasks) -> Together:
+    """Each task's result for its column of the block."""
+    features = iter(block.values)
+    return Together(task(block.target if j == TARGET else next(features)) for j, task in tasks)
+
+
 def added(found: Iterable[T]) -> T:
     """The sum of at least one result."""
     return reduce(add, found)

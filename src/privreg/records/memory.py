@@ -13,7 +13,7 @@ from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column, rank_columns
 from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.records import base
-from privreg.records.base import TARGET, Block, Derived, Records, Together, runs_of_groups, sum_in_threads
+from privreg.records.base import TARGET, Block, Derived, Records, features_of, runs_of_groups, sum_in_threads, together
 from privreg.tables import Table, read_identities
 
 T = TypeVar("T")
@@ -41,13 +41,8 @@ class MemoryRecords(Records):
         return self.target.size
 
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
-        columns = [j for j, _ in tasks if j != TARGET]
-
-        def work(block: Block) -> Together:
-            features = iter(block.values)
-            return Together(task(block.target if j == TARGET else next(features)) for j, task in tasks)
-
-        return list(self._added(work, columns, max(_ENTRIES // max(len(tasks), 1), base.ROWS)))
+        rows = max(_ENTRIES // max(len(tasks), 1), base.ROWS)
+        return list(self._added(lambda block: together(block, tasks), features_of(tasks), rows))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
         return self._added(task, columns, base.ROWS)

@@ -19,11 +19,11 @@ from distributed.comm import CommClosedError
 
 from privreg.errors import ClusterError, SchemaError
 from privreg.kernels.boosting import Int16
-from privreg.kernels.pairs import Pivot, count_pairs, make_pivot
-from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks
+from privreg.kernels.pairs import count_pairs, make_pivot
+from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
 from privreg.progress import Deciles
 from privreg.records import parts as on_part
-from privreg.records.base import TARGET, Block, Derived, Records, added, runs_of_groups
+from privreg.records.base import TARGET, Block, Derived, Records, added, features_of, runs_of_groups
 from privreg.records.dask_parts import Partitions, RowGroups, Task, rank_pieces
 from privreg.records.layout import Layout
 from privreg.records.parts import Complete, Kept, Part
@@ -109,8 +109,7 @@ class DaskRecords(Records):
     # ---- what records can be asked
 
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
-        columns = [j for j, _ in tasks if j != TARGET]
-        return list(self._sum(self._on_parts("reading columns", on_part.totals, columns, list(tasks))))
+        return list(self._sum(self._on_parts("reading columns", on_part.totals, features_of(tasks), list(tasks))))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
         return self._sum(self._on_parts("reading rows", on_part.total, columns, task, list(columns)))
@@ -146,10 +145,7 @@ class DaskRecords(Records):
         with no_sizes():
             numbers = self._identify(groups)
         numbers, *kept = self._wait([numbers, *self._submit(_kept, self._found, each=True)])
-        if numbers.size != sum(self._rows):
-            raise SchemaError("groups and y have different numbers of rows")
-        masks = [np.ones(rows, bool) if k is None else k for rows, k in zip(self._rows, kept, strict=True)]
-        return np.asarray(numbers[np.concatenate(masks)])
+        return on_part.of_records(numbers, self._rows, kept)
 
     def ranks(self, column: int | Derived) -> Future:
         """The ranks of a column, on some worker."""
@@ -171,7 +167,7 @@ class DaskRanking:
         records = self._records
         first = records.ranks(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self._rank(pivot)
         made = records._submit(make_pivot, first)
-        pairs = [records._submit(_pair, made, self._rank(j)) for j in columns]
+        pairs = [records._submit(count_pairs, made, self._rank(j)) for j in columns]
         return np.array(records._wait(records._watched("counting pairs", pairs)), np.int64)
 
     def _rank(self, column: int) -> Future:
@@ -208,10 +204,6 @@ def _kept(found: Complete) -> Kept:
 
 def _subset(found: Complete, chosen: Any) -> Complete:
     return Complete(found.rows, int(chosen.sum()), on_part.kept_of(found.kept, found.rows, chosen), found.print)
-
-
-def _pair(pivot: Pivot, column: Ranks) -> int:
-    return count_pairs(pivot, column)
 
 
 def _rounded(part: Part, kept: Kept, task: Any, features: int, rows: int) -> list[tuple[Int16, Float64]]:

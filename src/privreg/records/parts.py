@@ -12,10 +12,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg.errors import SchemaError
 from privreg.kernels.boosting import Int16
 from privreg.kernels.ranks import Float64, Int64
 from privreg.records import base
-from privreg.records.base import TARGET, Block, Derived, Together, stacked
+from privreg.records.base import TARGET, Block, Derived, Together, features_of, stacked, together
 
 T = TypeVar("T")
 Kept = NDArray[np.bool_] | None
@@ -66,13 +67,7 @@ def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None 
 
 def totals(part: Part, kept: Kept, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> Together:
     """The tasks' results for their columns."""
-    columns = [j for j, _ in tasks if j != TARGET]
-
-    def work(block: Block) -> Together:
-        features = iter(block.values)
-        return Together(task(block.target if j == TARGET else next(features)) for j, task in tasks)
-
-    return base.added(map(work, records_of(part, kept, columns)))
+    return base.added(together(block, tasks) for block in records_of(part, kept, features_of(tasks)))
 
 
 def total(part: Part, kept: Kept, task: Callable[[Block], T], columns: Sequence[int]) -> T:
@@ -135,6 +130,14 @@ def places(order: Int64, records: int) -> Int64:
     place = np.full(records, -1, np.int64)
     place[order] = np.arange(order.size)
     return place
+
+
+def of_records(values: Int64, rows: Sequence[int], kept: Sequence[Kept]) -> Int64:
+    """Of a value for each row of a table, those of the records."""
+    if values.size != sum(rows):
+        raise SchemaError("groups and y have different numbers of rows")
+    masks = [np.ones(n, bool) if mask is None else mask for n, mask in zip(rows, kept, strict=True)]
+    return np.asarray(values[np.concatenate(masks)])
 
 
 def kept_of(mask: Kept, rows: int, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -6,7 +6,6 @@ ranks, rounded rows, and rows in the order of their groups.
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from functools import partial
 from threading import local
 from typing import Any, TypeVar
 
@@ -45,7 +44,9 @@ class StreamedRecords(Records):
         self.names, self.sources = names, sources
         self._parts, self.n_jobs, self.watch = list(parts), n_jobs, watch
         self._identify = identify  # a number for each row of the table
-        self._found: list[Complete] = self._each("reading the columns", partial(_complete, features=len(names)))
+        self._found: list[Complete] = self._each(
+            "reading the columns", lambda p: on_part.complete(self._parts[p], None, len(names))
+        )
         if sum(found.rows for found in self._found) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
 
@@ -53,14 +54,14 @@ class StreamedRecords(Records):
     def n_records(self) -> int:  # type: ignore[override]
         return sum(found.records for found in self._found)
 
-    def _each(self, what: str, function: Callable[["StreamedRecords", int], T]) -> list[T]:
-        """function(self, number of a part) for each part, in their order."""
+    def _each(self, what: str, function: Callable[[int], T]) -> list[T]:
+        """function(number of a part) for each part, in their order."""
         results: list[Any] = [None] * len(self._parts)
         progress = Deciles(what, self.watch, len(self._parts))
 
         def work(numbers: Iterator[int]) -> None:
             for p in numbers:
-                results[p] = function(self, p)
+                results[p] = function(p)
                 progress.one_more()
 
         with single_threaded_blas():
@@ -90,7 +91,7 @@ class StreamedRecords(Records):
     def fill(self, column: int | Derived, out: Float64) -> None:
         """The values of a column, into an array for all records."""
         if isinstance(column, Derived):
-            found = self._each("reading rows", lambda s, p: on_part.derive(s._parts[p], s._found[p].kept, column))
+            found = self._each("reading rows", lambda p: on_part.derive(self._parts[p], self._found[p].kept, column))
             np.concatenate(found, out=out)
         else:
             on_part.fill(self._parts, self._found, column, out)
@@ -98,8 +99,8 @@ class StreamedRecords(Records):
     def rounded(self, task: Callable[[Float64], Int16], width: int) -> "StreamedRounded":
         spill, rows = Spill(), max(_ROUNDED // width, 1)
 
-        def work(records: StreamedRecords, p: int) -> list[tuple[Place, Place]]:
-            blocks = on_part.rounded(records._parts[p], records._found[p].kept, task, len(records), rows)
+        def work(p: int) -> list[tuple[Place, Place]]:
+            blocks = on_part.rounded(self._parts[p], self._found[p].kept, task, len(self), rows)
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
         blocks = [block for found in self._each("reading rows", work) for block in found]
@@ -110,9 +111,9 @@ class StreamedRecords(Records):
         place, spill = on_part.places(order, self.n_records), Spill()
         starts = np.cumsum([0, *(found.records for found in self._found)])
 
-        def split(records: StreamedRecords, p: int) -> list[list[Place]]:
+        def split(p: int) -> list[list[Place]]:
             mine = place[starts[p] : starts[p + 1]]
-            blocks = on_part.split(records._parts[p], records._found[p].kept, len(records), mine, bounds[cuts])
+            blocks = on_part.split(self._parts[p], self._found[p].kept, len(self), mine, bounds[cuts])
             return [[spill.write(piece) for piece in pieces] for pieces in blocks]
 
         blocks = [pieces for found in self._each("sorting rows into groups", split) for pieces in found]
@@ -138,15 +139,7 @@ class StreamedRecords(Records):
         return subset
 
     def identities(self, groups: Any) -> Int64:
-        found = self._identify(groups)
-        if found.size != sum(f.rows for f in self._found):
-            raise SchemaError("groups and y have different numbers of rows")
-        kept = [np.ones(f.rows, bool) if f.kept is None else f.kept for f in self._found]
-        return found[np.concatenate(kept)] if kept else found
-
-
-def _complete(records: StreamedRecords, p: int, features: int) -> Complete:
-    return on_part.complete(records._parts[p], None, features)
+        return on_part.of_records(self._identify(groups), [f.rows for f in self._found], [f.kept for f in self._found])
 
 
 class StreamedRanking:
