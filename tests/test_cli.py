@@ -117,7 +117,7 @@ def test_a_parquet_dictionary_counts_as_declared_and_file_levels_work(folder):
     more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
     typed = json.loads(run("fit", folder / "typed.parquet", *more).stdout)
     assert typed["columns"] == ["age", "school", "town=north", "town=south", "town=west", "noise"]
-    assert typed["notes"][-1] == "The levels of town are those of the file; they count as public."
+    assert typed["warnings"][0].startswith("The levels of town came with the data's type and are taken as public.")
     listed = json.loads(run("fit", folder / "people.csv", *more, "--categories", folder / "levels.json").stdout)
     assert listed["columns"] == ["age", "school", "town=north", "town=south", "noise"]
 

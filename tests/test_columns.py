@@ -40,7 +40,7 @@ def file():
 def test_all_columns_without_another_use_are_features(file):
     chosen = choose_columns(file, "labinc", drop=["born", "tags"], person="id", categories={"town": ["a", "b"]})
     assert chosen == Columns(
-        "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"], "grade": ["low", "high"]}, ["grade"]
+        "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"], "grade": ["low", "high"]}
     )
 
 

@@ -18,7 +18,7 @@ import pytest
 from distributed import Client
 
 from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression, TukeyRegression
-from privreg.errors import NotPrivateWarning, SchemaError
+from privreg.errors import NotPrivateWarning, PublicLevelsWarning, SchemaError
 from privreg.records import layout
 from privreg.records.dask_opening import OnCluster
 from privreg.records.dask_opening import cluster as own_cluster
@@ -182,7 +182,8 @@ def test_no_warning_tells_a_size(client, frame):
     """Dask's own limit is 10 MB; here it is reached by everything."""
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}), warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", NotPrivateWarning)
+        for public in (NotPrivateWarning, PublicLevelsWarning):
+            warnings.simplefilter("ignore", public)
         lazy = dd.from_pandas(frame, npartitions=2)
         PrivateLinearRegression(k=3, max_rows_for_selection=1000, random_state=3).fit(lazy, "y", groups="person")
         TukeyRegression(8.0, random_state=3).fit(lazy.drop(columns="person"), "y")

@@ -384,7 +384,7 @@ def test_columns_of_many_files_are_chosen_as_those_of_one(tmp_path):
     for i in range(2):
         write(tmp_path / f"{i}.parquet", {"y": [1.0], "x": [2], "c": town([i])})
     chosen = choose_columns(open_file(tmp_path / "*.parquet"), "y")
-    assert (chosen.features, chosen.categories, chosen.from_file) == (["x", "c"], {"c": LEVELS}, ["c"])
+    assert (chosen.features, chosen.categories) == (["x", "c"], {"c": LEVELS})
     assert f"no column 'z' in {tmp_path / '*.parquet'}" in message(
         choose_columns, open_file(tmp_path / "*.parquet"), "z"
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         NotPrivateWarning,
         NotReleasedWarning,
         PrivregError,
+        PublicLevelsWarning,
         SchemaError,
     )
     from privreg.model_file import load_model
@@ -44,6 +45,7 @@ __all__ = [
     "ParquetTable",
     "PrivateLinearRegression",
     "PrivregError",
+    "PublicLevelsWarning",
     "SchemaError",
     "SubLasso",
     "TukeyRegression",
@@ -68,6 +70,7 @@ _HOME = {
     "ParquetTable": "privreg.parquet",
     "PrivateLinearRegression": "privreg.regression.private_linear",
     "PrivregError": "privreg.errors",
+    "PublicLevelsWarning": "privreg.errors",
     "SchemaError": "privreg.errors",
     "SubLasso": "privreg.selection.sub_lasso",
     "TukeyRegression": "privreg.regression.tukey",

@@ -1,7 +1,8 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privreg.errors import SchemaError
+from privreg.errors import PublicLevelsWarning, SchemaError
+from privreg.isolation import isolated
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import Noise, noise_for
@@ -21,7 +23,7 @@ from privreg.privacy.steps import Step
 from privreg.records.base import Records
 from privreg.records.opening import is_dask, is_elsewhere, is_parquet, map_partitions, open_records, parquet_levels
 from privreg.spending import Spender
-from privreg.tables import Categories, Table, read_table
+from privreg.tables import Categories, Table, read_table, rows_as_array, warn_of_column_vector
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -29,6 +31,7 @@ def is_whole(value: Any, least: int = 1) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+_LISTED = 8  # columns named in a warning
 _OTHER_COLUMNS = "X has other feature columns or declared levels than the table this was fitted on"
 
 
@@ -36,6 +39,45 @@ def forget_fit(estimator: BaseEstimator) -> None:
     """Delete what an earlier fit left, so that one that dies does not look fitted."""
     for name in [name for name in vars(estimator) if name.endswith("_") or name == "_names"]:
         delattr(estimator, name)
+
+
+def set_all(estimator: Any, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+
+
+def columns_in(X: Any, records: Records, named: bool) -> dict[str, Any]:
+    """The attributes by which scikit-learn remembers the columns of a table."""
+    if not is_elsewhere(X):
+        seen = BaseEstimator()
+        validate_data(seen, rows_as_array(X), reset=True, skip_check_array=True)
+        return vars(seen)
+    if named:
+        return {"feature_names_in_": np.array(records.sources, np.object_), "n_features_in_": len(records.sources)}
+    return {"n_features_in_": len(records)}
+
+
+def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list[int] | None = None) -> Records:
+    """The records of a fit, before anything is spent. Warns of levels that were not declared."""
+    warn_of_column_vector(y)
+    with isolated():
+        records = open_records(
+            X, y, estimator.categories, estimator.n_jobs, groups=groups, watch=estimator._watch, only=only
+        )
+    for text in public_levels(records.undeclared):
+        warnings.warn(text, PublicLevelsWarning, stacklevel=5)
+    return records
+
+
+def public_levels(columns: Sequence[str]) -> list[str]:
+    """What to know about levels that came with the type of a column."""
+    if not columns:
+        return []
+    named = ", ".join(columns[:_LISTED]) + (f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else "")
+    return [
+        f"The levels of {named} came with the data's type and are taken as public. If they were read off the data, as "
+        "astype('category') does, they may reveal who is in it: declare them instead (categories= or --category)."
+    ]
 
 
 class TableEstimator(BaseEstimator):
@@ -51,7 +93,9 @@ class TableEstimator(BaseEstimator):
     def _table(self, X: Any) -> Table:
         """A new table, with the columns of the one this was fitted on."""
         check_is_fitted(self)
-        table = read_table(X, self.categories)
+        with isolated():
+            X = rows_as_array(X)
+            table = read_table(X, self.categories)
         validate_data(self, X, reset=False, skip_check_array=True)
         if table.names != self._names:
             raise ValueError(_OTHER_COLUMNS)
@@ -67,7 +111,8 @@ class TableEstimator(BaseEstimator):
                 raise SchemaError(f"{X!r} has no column {missing[0]!r}, which the model was fitted on")
             levels = parquet_levels(X, names, self.categories)
             for batch in [X.no_rows(names, levels)] if not X.parts else X.batches(names, levels):
-                table = read_table(batch, levels)
+                with isolated():
+                    table = read_table(batch, levels)
                 if table.names != self._names:
                     raise ValueError(_OTHER_COLUMNS)
                 yield table
@@ -78,17 +123,11 @@ class TableEstimator(BaseEstimator):
         """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
         if is_dask(X):
             return map_partitions(self.predict, X)
-        return np.concatenate([predict(table) for table in self._tables(X)])
-
-    def _remember(self, X: Any, records: Records, named: bool) -> None:
-        """The columns of a table, as scikit-learn does."""
-        if not is_elsewhere(X):
-            validate_data(self, X, reset=True, skip_check_array=True)
-        elif named:
-            self.feature_names_in_ = np.array(records.sources, np.object_)
-            self.n_features_in_ = len(records.sources)
-        else:
-            self.n_features_in_ = len(records)
+        found = []
+        for table in self._tables(X):
+            with isolated():
+                found.append(predict(table))
+        return np.concatenate(found)
 
     def _labels(self, columns: list[int]) -> list[Any]:
         """What a user calls these columns: names, or numbers for an array."""
@@ -121,52 +160,69 @@ class PrivateEstimator(Spender, TableEstimator):
     random_state: Any
 
     receipt_: Receipt
+    warnings_: list[str]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from X and y. Spends the budget."""
-        return self._fit(X, y)
+        self._fit(X, y)
+        self._tell()
+        return self
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        groups: Any = None,
-        choose: Callable[[Records, Noise], Records] | None = None,
-        only: list[int] | None = None,
-    ) -> Self:
-        """`choose` may leave out records, before anything is computed on them; `only` are the features to use."""
+    def _fit(self, X: Any, y: Any, *, groups: Any = None, only: list[int] | None = None) -> None:
+        """`only` are the features to use."""
+        people, budget = groups is not None, self._checked_budget(groups)
+        noise = self._noise()
+        records = open_table(X, y, self, groups=groups, only=only)
+        columns = columns_in(X, records, only is None)
+        with isolated():
+            if people:
+                records = self._kept(records, groups, noise)
+            self._spend(records, columns, budget, noise, groups)
+
+    def _noise(self) -> Noise:
+        return noise_for(self.random_state)
+
+    def _checked_budget(self, groups: Any = None) -> Budget:
+        """What the fit may spend. Everything that is known without the table has been checked."""
         budget = self._budget()
-        self._check_parameters(budget)
+        self._check_parameters(budget, groups is not None)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        self._ask_ledger()
-        forget_fit(self)
-        options = {"groups": groups, "watch": self._watch, "only": only}
-        records = open_records(X, y, self.categories, self.n_jobs, **options)
-        self._remember(X, records, only is None)
-        noise = noise_for(self.random_state)
-        if choose is not None:
-            records = choose(records, noise)
-        account = self._open_account(budget, len(records), noise)
+        self._ask_ledger(groups)
+        return budget
+
+    def _spend(
+        self, records: Records, columns: dict[str, Any], budget: Budget, noise: Noise, groups: Any = None
+    ) -> None:
+        """Charge the ledger and learn. Nothing of an earlier fit goes before this one has been charged."""
+        people = groups is not None
+        account = self._open_account(budget, len(records), noise, people)
         account.watch = self._watch
-        with self._entered() as entry:
+        with self._entered(groups) as entry:
+            forget_fit(self)
+            set_all(self, columns)
+            self.warnings_ = public_levels(records.undeclared)
             try:
                 self._learn(account, records)
             finally:
-                self.receipt_ = account.receipt(self._unit)  # a fit that dies has spent
+                self.receipt_ = account.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
         self._names = records.names
-        return self
 
-    @property
-    def _unit(self) -> str:
+    def _kept(self, records: Records, groups: Any, noise: Noise) -> Records:
+        """The records that people have in the fit."""
+        raise NotImplementedError
+
+    def _tell(self) -> None:
+        """Warn of what was released, when the fit is complete: a caller may have made warnings errors."""
+
+    def _unit(self, people: bool) -> str:  # noqa: ARG002
         """What the guarantee protects, in words."""
         return ONE_RECORD
 
-    def _check_parameters(self, budget: Budget) -> None:
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
         """Raise ValueError, naming the parameter, for those that only this estimator has."""
 
-    def _open_account(self, budget: Budget, columns: int, noise: Noise) -> Account:
+    def _open_account(self, budget: Budget, columns: int, noise: Noise, people: bool) -> Account:  # noqa: ARG002
         return PlannedAccount(self._plan(budget, columns), budget, noise)
 
     def _plan(self, budget: Budget, columns: int) -> list[Step]:

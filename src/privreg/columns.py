@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ class Columns:
     features: list[str]
     person: str | None
     categories: dict[str, list[Any]]
-    from_file: list[str] = field(default_factory=list)  # categories whose levels the file itself declares
 
 
 def choose_columns(
@@ -55,7 +54,7 @@ def choose_columns(
     _check_text([name for name in chosen if file.columns[name] == "text" and name not in categories], named)
     levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
     declared = {name: given for name, given in levels.items() if given is not None}
-    return Columns(target, chosen, person, declared, [name for name in declared if name not in categories])
+    return Columns(target, chosen, person, declared)
 
 
 def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any]]:

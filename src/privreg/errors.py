@@ -11,7 +11,8 @@ PrivregError
 
 UserWarning
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
- └── NotReleasedWarning         a private test failed: the model is a constant
+ ├── NotReleasedWarning         a private test failed: the model is a constant
+ └── PublicLevelsWarning        levels of a category came with its type, which does not say where they are from
 """
 
 
@@ -49,6 +50,10 @@ class ClusterError(PrivregError):
 
 class NotPrivateWarning(UserWarning):
     """Noise comes from a seeded generator: the output carries no privacy guarantee."""
+
+
+class PublicLevelsWarning(UserWarning):
+    """Levels of a category came with the type of a column and are taken as public."""
 
 
 class NotReleasedWarning(UserWarning):

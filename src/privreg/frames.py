@@ -134,6 +134,18 @@ def declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
     )
 
 
+def undeclared(frame: nw.DataFrame[Any], categories: Categories) -> list[str]:
+    """Columns whose levels came with their type, which cannot tell whether they were read off the data."""
+    columns = zip(frame.columns, frame.iter_columns(), strict=True)  # not by name, which may be a number
+    return [str(name) for name, series in columns if name not in categories and _is_category(series)]
+
+
+def _is_category(series: nw.Series[Any]) -> bool:
+    """A polars Enum is none: its levels are written down before there is data. An ordered pandas category is."""
+    is_enum = isinstance(series.dtype, nw.Enum) and not series.implementation.is_polars()
+    return series.dtype == nw.Categorical or is_enum
+
+
 def _arrow_levels(series: nw.Series[Any], name: Any, advice: str) -> list[Any]:
     """Arrow keeps the dictionary with each chunk; it counts as declared if every chunk has the same one."""
     dictionaries = [chunk.dictionary for chunk in _chunked(series).chunks]

@@ -88,7 +88,7 @@ def _winsorised(model: PrivateLinearRegression) -> dict[str, Any]:
     return {
         "k": model.k if model.k == "auto" else int(model.k),
         "rows_per_person": int(model.rows_per_person),
-        "people": model._people,
+        "people": model.receipt_.protects_people,
         "n_records": float(model.n_records_),
         "label": _scale(released.label),
         "terms": [{"column": term.column, **_scale(term.scale)} for term in released.terms],
@@ -249,7 +249,7 @@ def _read_winsorised(record: Any, columns: int, receipt: Receipt) -> PrivateLine
         entries(record["covariance"], "covariance", lambda v, what: numbers(v, what, theta.size, missing=True))
     )
     require(covariance.shape == (theta.size, theta.size), "covariance must be square")
-    model._people = flag(record["people"], "people")
+    require(flag(record["people"], "people") == receipt.protects_people, "people does not fit the receipt")
     model._set(WinsorisedModel(label, tuple(terms), theta, covariance), columns)
     model.n_records_ = number(record["n_records"], "n_records")
     model.warnings_ = texts(record["warnings"], "warnings")

@@ -82,6 +82,7 @@ class ParquetTable(DataFile):
         # Absolute, because other processes may work in another folder.
         self._files = {os.path.abspath(path): footer for path, (_, footer) in found.items()}
         self.columns, self._types = _agreed({path: schema for path, (schema, _) in found.items()})
+        self._enums = set.intersection(*(_enums(schema) for schema, _ in found.values()))
 
     def __repr__(self) -> str:
         count = len(self._files)
@@ -128,6 +129,10 @@ class ParquetTable(DataFile):
                     if dictionary is None or dictionary.null_count or not dictionary.equals(common):
                         return super().levels(column)
         return super().levels(column) if common is None else _guarded(self.path, common.to_pylist)
+
+    def undeclared(self, columns: Sequence[str]) -> list[str]:
+        """Those whose levels came with the data: dictionaries, but not polars' Enum, which is written down before."""
+        return [name for name in columns if self.columns[name] == "category" and name not in self._enums]
 
     def _check(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> None:
         super()._check(columns, categories, identifiers)
@@ -248,6 +253,10 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     if not fields:
         raise SchemaError(f"{path} has no columns")
     return fields
+
+
+def _enums(schema: pa.Schema) -> set[str]:
+    return {f.name for f in schema if any(key.startswith(b"_PL_ENUM") for key in f.metadata or {})}
 
 
 def _guarded(path: Path | str, function: Callable[[], Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from privreg.privacy.receipt import Receipt
-from privreg.regression.base import PrivateRegressor
+from privreg.regression.base import WARNING, PrivateRegressor
 from privreg.regression.loaded import LoadedModel
 from privreg.regression.private_linear import Z95, PrivateLinearRegression
 from privreg.regression.selected import SelectThenRegress
@@ -85,8 +85,8 @@ def release_of(
         Coefficient("(intercept)", plain.intercept_),
         None,
         None,
-        list(plain.notes_) if plain.released_ else [],
-        [] if plain.released_ else list(plain.notes_),
+        [note for note in plain.notes_ if not note.startswith(WARNING)] if plain.released_ else [],
+        [note.removeprefix(WARNING) for note in plain.notes_ if note.startswith(WARNING) or not plain.released_],
         plain.receipt_,
         shrunk_to=plain.shrunk_to_,
     )

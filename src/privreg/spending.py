@@ -7,58 +7,75 @@ from typing import Any
 
 from privreg.privacy.accountant import Budget
 from privreg.privacy.ledger import PERSON, RECORD, Ledger, Open, Request, amount, entered, running_budget
+from privreg.tables import name_of
 
 
 class Spender:
-    """Has a budget, and perhaps a ledger that it is taken from."""
+    """Has a budget, and perhaps a ledger that it is taken from.
+
+    `groups` is what a fit is given to tell people apart, or the name of the column that does; None protects records.
+    Nothing about the unit is remembered from one fit to the next.
+    """
 
     epsilon: float
     delta: float
-    ledger: Ledger | None = None
-    dataset: str | None = None
+    ledger: Ledger | None
+    dataset: str | None
+    random_state: Any
 
     _what: str | None = None  # how the ledger calls the fit
-    _people: bool = False  # whether the guarantee is for people
-    _named_by: Any = None  # and what names them, if it is known
     _entry: int | None = None  # its number in the ledger, once it is entered
     _watch: Callable[[str], None] | None = None  # told the name of each step before its noise is drawn
 
     def _budget(self) -> Budget:
         """What the fit may spend: a ledger keeps a part of delta."""
+        self._check_spending()
         if self.ledger is None:
             return Budget(self.epsilon, self.delta)
         return running_budget(amount(self.epsilon, "epsilon"), amount(self.delta, "delta"))
+
+    def _check_spending(self) -> None:
+        """Raise ValueError if ledger, dataset and random_state do not go together."""
+        if self.ledger is not None and not isinstance(self.ledger, Ledger):
+            raise ValueError(f"ledger must be a privreg.Ledger, got {type(self.ledger).__name__}")
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
+        if self.ledger is not None and self.random_state is not None:
+            raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
 
     def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
         """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
         return None
 
-    def _ask_ledger(self) -> None:
+    def _ask_ledger(self, groups: Any = None) -> None:
         """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
         if self.ledger is not None:
-            self.ledger.check(str(self.dataset), self._request())
+            self.ledger.check(str(self.dataset), self._request(groups))
 
     @contextmanager
-    def _entered(self) -> Iterator[Open]:
+    def _entered(self, groups: Any = None) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
+            self._entry = None
             yield Open(0)
         else:
-            with entered(self.ledger, str(self.dataset), self._request()) as entry:
+            with entered(self.ledger, str(self.dataset), self._request(groups)) as entry:
                 self._entry = entry.number
                 yield entry
 
-    def _ledger_unit(self) -> str:
-        """People that are told apart in another way are another unit."""
-        if not self._people:
-            return RECORD
-        return PERSON if self._named_by is None else f"{PERSON} by {self._named_by}"
-
-    def _request(self) -> Request:
+    def _request(self, groups: Any) -> Request:
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
             self._what or f"fit {type(self).__name__}",
-            self._ledger_unit(),
+            ledger_unit(groups),
             self._mu_squared(self._budget()),
         )
+
+
+def ledger_unit(groups: Any) -> str:
+    """How a ledger calls the unit. People that are told apart by another column are another unit."""
+    if groups is None:
+        return RECORD
+    name = name_of(groups)
+    return PERSON if name is None else f"{PERSON} by {name}"

@@ -13,6 +13,7 @@ False and True; a plain numpy array has only numbers, its booleans being 0 and 1
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from privreg.errors import SchemaError
-from privreg.frames import Categories, Codes, Column, columns_of, identities, numbers, untyped_identities
+from privreg.frames import Categories, Codes, Column, columns_of, identities, numbers, undeclared, untyped_identities
 from privreg.kernels.ranks import Float64, copy_columns
 
 __all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"]
@@ -33,7 +34,14 @@ _ROWS = 4096  # rows looked at together: their part of a few columns stays in th
 class Table:
     """Feature columns of an input table. Hands them out one at a time, in float64, NaN where a value is missing."""
 
-    def __init__(self, features: list[Column], n_rows: int, numeric: Any, codes: dict[int, Codes]) -> None:
+    def __init__(
+        self,
+        features: list[Column],
+        n_rows: int,
+        numeric: Any,
+        codes: dict[int, Codes],
+        undeclared: Sequence[str] = (),
+    ) -> None:
         for name, times in Counter(f.name for f in features).items():
             if times > 1:
                 raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
@@ -41,6 +49,7 @@ class Table:
         self.n_rows = n_rows
         self._numeric = numeric  # a 2-D array, or {column number: values}
         self._codes = codes  # declared level of each record by column, −1 for missing
+        self.undeclared = list(undeclared)  # columns whose levels came with their type
 
     @property
     def names(self) -> list[str]:
@@ -120,14 +129,14 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
         if not frame.columns:
             raise SchemaError(_NO_COLUMNS)
         features, numeric, codes = columns_of(frame, categories)
-        return Table(features, len(frame), numeric, codes)
+        return Table(features, len(frame), numeric, codes, undeclared(frame, categories))
     if isinstance(frame, nw.LazyFrame) or hasattr(data, "collect_schema"):
         raise SchemaError("lazy frames are not supported; call .collect() first, or pass a ParquetTable")
     if issparse(data):
         raise SchemaError("sparse input is not supported; pass a dense array, for instance X.toarray()")
     if isinstance(frame, nw.Series):
         raise _not_2d(1)
-    array = _array(data, "X")
+    array = _array(rows_as_array(data), "X")
     if array.ndim != 2:
         raise _not_2d(array.ndim)
     if array.shape[1] == 0:
@@ -148,14 +157,20 @@ def read_target(data: Any) -> Float64:
         return numbers(next(frame.iter_columns()), "the target")
     if isinstance(frame, nw.Series):
         return numbers(frame, "the target")
-    array = _array(data, "y")
+    array = _list_of_numbers(data) if isinstance(data, list | tuple) else _array(data, "y")
     if array.ndim == 2 and array.shape[1] == 1:
-        from sklearn.utils.validation import column_or_1d
-
-        array = column_or_1d(array, warn=True)
+        array = array[:, 0]
     if array.ndim != 1:
         raise SchemaError(f"y should be a 1d array, got an array of {array.ndim} dimensions instead")
     return _float64(array)
+
+
+def warn_of_column_vector(y: Any) -> None:
+    """As scikit-learn does. Only the shape of an array is looked at."""
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        from sklearn.utils.validation import column_or_1d
+
+        column_or_1d(y[:0], warn=True)
 
 
 def read_identities(data: Any) -> NDArray[np.int64]:
@@ -180,6 +195,17 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         return untyped_identities(array)
     codes = np.unique(array, return_inverse=True)[1].astype(np.int64)
     return np.where(array != array, -1, codes)  # NaN
+
+
+def name_of(data: Any) -> Any:
+    """What a column is called: by its name itself, or as a series or a frame of one column; None if it has no name."""
+    if isinstance(data, str):
+        return data
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        return frame.columns[0] if len(frame.columns) == 1 else None
+    name = getattr(data, "name", None)
+    return None if name is None or name == "" else name
 
 
 def _not_2d(dimensions: int) -> SchemaError:
@@ -215,8 +241,6 @@ def _frame(data: Any) -> Any:
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:
-    if isinstance(data, list | tuple):
-        data = _untyped_numbers(data, name)
     if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biuf":
         data = np.where(np.ma.getmaskarray(data), np.nan, _float64(np.ma.getdata(data)))
     array = np.asarray(data)
@@ -230,16 +254,31 @@ def _array(data: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _untyped_numbers(data: Any, name: str) -> Float64:
-    """Python lists have no type that could be refused: each element that is no number counts as a missing value."""
-    try:
-        array = np.array(data, dtype=np.object_)
-    except ValueError:  # rows of different lengths; numpy tells how many there are
-        raise SchemaError(f"{name} is not a rectangular table of numbers") from None
-    values = array.reshape(-1)  # not array.flat, which fails for lists in 33 lists
-    if any(isinstance(value, list | tuple) for value in values):
-        raise SchemaError(f"{name} is not a rectangular table of numbers")
-    return untyped_numbers(values).reshape(array.shape)
+def rows_as_array(data: Any) -> Any:
+    """A list of rows as an array; anything else as it is.
+
+    A list has no schema. Its width is the one that most rows have, and the cells of all other rows are missing, so that
+    no single row can make it fail. Each element that is no number is a missing value.
+    """
+    if not isinstance(data, list | tuple):
+        return data
+    widths = Counter(len(row) for row in data if _is_row(row))
+    width = max(widths, key=lambda w: (widths[w], w), default=1)
+    nothing = (None,) * width
+    rows = (row if _is_row(row) and len(row) == width else nothing for row in data)
+    cells = np.fromiter(chain.from_iterable(rows), np.object_, len(data) * width)
+    return untyped_numbers(cells).reshape(len(data), width)
+
+
+def _is_row(row: Any) -> bool:
+    is_sequence = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
+    return is_sequence and len(row) > 0
+
+
+def _list_of_numbers(data: Any) -> Float64:
+    """The same for a list of numbers; one that is alone in a list counts as itself."""
+    alone = (v[0] if isinstance(v, list | tuple) and len(v) == 1 else v for v in data)
+    return untyped_numbers(np.fromiter(alone, np.object_, len(data)))
 
 
 def untyped_numbers(values: NDArray[Any]) -> Float64:

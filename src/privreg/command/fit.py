@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def run_fit(
     source: Source, spending: Spending, wanted: Wanted, out: Path | None, report: Path | None, as_json: bool
 ) -> None:
     """Fit a model, write what was asked for, and print it."""
-    estimator, name = make_estimator(wanted, source)
+    estimator, name = make_estimator(wanted, source, spending)
     if wanted.rows_per_person != 1 and source.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     places = {"model": out, "report": report}
@@ -46,11 +46,8 @@ def run_fit(
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
     check_apart({"--out": out, "--report": report}, inputs)
     check_outside({"--out": out, "--report": report}, source.data)
-    columns = carry_out(estimator, source, spending, f"fit {source.target}: {name}")
+    carry_out(estimator, source, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
-    if columns.from_file:
-        told = f"The levels of {', '.join(columns.from_file)} are those of the file; they count as public."
-        release = replace(release, notes=[*release.notes, told])
     ledger = _entry(spending, estimator._entry)
     failed: OSError | None = None
     try:
@@ -75,22 +72,23 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
     """Choose features and print them."""
     if method not in SELECTORS:
         raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
-    selector = getattr(privreg, SELECTORS[method])(k=k)
-    carry_out(selector, source, spending, f"select for {source.target}: {type(selector).__name__}")
+    selector = getattr(privreg, SELECTORS[method])(k=k, **spending.options())
+    carry_out(selector, source, f"select for {source.target}: {type(selector).__name__}")
     ledger = _entry(spending, selector._entry)
     if as_json:
         chosen = {"method": method, "target": source.target, "selected_features": selector.selected_features_}
+        chosen["warnings"] = selector.warnings_
         print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
     else:
         show_selection(selector, source.target, ledger)
 
 
-def make_estimator(wanted: Wanted, source: Source) -> tuple[Any, str]:
+def make_estimator(wanted: Wanted, source: Source, spending: Spending) -> tuple[Any, str]:
     """The estimator of a method, and the name to show."""
-    method, k = wanted.method, wanted.k
+    method, k, options = wanted.method, wanted.k, spending.options()
     if method in ("auto", FLAGSHIP):
         rows, most = wanted.rows_per_person, wanted.max_rows_for_selection
-        return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most), FLAGSHIP
+        return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most, **options), FLAGSHIP
     if method not in PRIVATE:
         raise ValueError(f"--method must be one of auto, {', '.join(PRIVATE)}; got {method!r}")
     if wanted.max_rows_for_selection is not None:
@@ -99,7 +97,7 @@ def make_estimator(wanted: Wanted, source: Source) -> tuple[Any, str]:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
     if not selects(method) and k != "auto":
         raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
-    return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict"), method
+    return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict", **options), method
 
 
 def _entry(spending: Spending, number: int | None) -> dict[str, Any] | None:

@@ -41,31 +41,33 @@ class Spending:
     ledger: Path | None = None
     dataset: str | None = None
 
+    def options(self) -> dict[str, Any]:
+        """As an estimator takes it."""
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
+        ledger = None if self.ledger is None else Ledger(self.ledger)
+        budget = {"epsilon": float(self.epsilon), "delta": float(self.delta)}
+        return budget | {"ledger": ledger, "dataset": self.dataset}
 
-def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> Columns:
+
+def carry_out(estimator: Any, source: Source, what: str) -> Columns:
     """Fit an estimator to the file. A ledger is asked before the file is opened, and again before noise is drawn."""
     if source.engine not in ("auto", "dask"):
         raise ValueError(f"--engine must be auto or dask; got {source.engine!r}")
     if source.scheduler is not None and source.engine != "dask":
         raise ValueError("--scheduler needs --engine dask")
-    if (spending.ledger is None) != (spending.dataset is None):
-        raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
-    estimator.epsilon, estimator.delta = float(spending.epsilon), float(spending.delta)
     estimator._what = what
-    estimator._people, estimator._named_by = source.person is not None, source.person
     budget = estimator._budget()
     if isinstance(estimator, PrivateEstimator):
-        estimator._check_parameters(budget)
-    if spending.ledger is not None:
-        estimator.ledger, estimator.dataset = Ledger(spending.ledger), spending.dataset
-        estimator._ask_ledger()
+        estimator._check_parameters(budget, source.person is not None)
+    estimator._ask_ledger(source.person)
     with stages() as stage:
         estimator._watch = stage
         stage("looking at the columns")
         file = open_file(source.data)
         levels = read_levels(source.category, source.categories)
         columns = choose_columns(file, source.target, source.features, source.drop, source.person, levels)
-        estimator.categories = columns.categories
+        estimator.set_params(categories={name: columns.categories[name] for name in levels} or None)
         stage("reading the file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
@@ -75,6 +77,7 @@ def carry_out(estimator: Any, source: Source, spending: Spending, what: str) -> 
                 raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
             else:
                 _fit(estimator, file, columns, stage)
+    estimator.set_params(categories=columns.categories or None)  # those of the file, too: a prediction needs them
     return columns
 
 
@@ -107,6 +110,6 @@ def _fit(estimator: Any, file: Any, columns: Columns, stage: Callable[[str], Non
     features, target = table.select(columns.features), table[columns.target]
     stage("preparing the columns")
     if person:
-        estimator.fit(features, target, groups=table[person[0]])
+        estimator.fit(features, target, groups=table.select(person))  # with its name, for the ledger
     else:
         estimator.fit(features, target)

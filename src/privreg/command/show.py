@@ -19,8 +19,7 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
     out.print(Text(f"{release.target}: {release.method}", style="bold"))
     for note in release.notes:
         out.print(Text(note))
-    for warning in release.warnings:
-        out.print(Text(f"Warning: {warning}", style="yellow"))
+    show_warnings(out, release.warnings)
     out.print(coefficients(release))
     if release.differences:
         out.print(differences(release))
@@ -28,6 +27,12 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
     show_ledger(out, ledger)
     for kind, file in files.items():
         out.print(Text(f"The {kind} is in {file}."))
+
+
+def show_warnings(out: Console, warnings: list[str]) -> None:
+    """What may be wrong."""
+    for warning in warnings:
+        out.print(Text(f"Warning: {warning}", style="yellow"))
 
 
 def coefficients(release: Release) -> Table:
@@ -78,6 +83,7 @@ def show_selection(selector: Any, target: str, ledger: dict[str, Any] | None) ->
     out = console()
     out.print(Text(f"{target}: features chosen by {type(selector).__name__}", style="bold"))
     out.print(_CHOSEN_BY[type(selector).__name__])
+    show_warnings(out, selector.warnings_)
     table = grid("feature", "chosen")
     ordered = bool(selector.receipt_.steps)
     for place, name in enumerate(selector.selected_features_, 1):

@@ -15,6 +15,7 @@ STRICT = ("Tukey-strict", "L-Tukey-strict", "K-Tukey-strict")  # protect one rec
 REFERENCE = ("BAS-reference", "L-BAS-reference", "K-BAS-reference")  # with the ridge of the published runs
 ALL_METHODS = (*METHODS, *STRICT, FLAGSHIP, *REFERENCE)
 
+_OF_PRIVATE = ("ledger", "dataset", "n_jobs", "random_state")  # options that only private methods have
 _SELECTION = {"L": "sublasso", "K": "kendall"}
 _REGRESSION = {"BAS": "adassp", "Tukey": "tukey"}
 
@@ -32,14 +33,15 @@ def make_method(
     """An estimator for one of METHODS, at the paper's budget unless another is given.
 
     Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
-    record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, n_jobs,
-    random_state) go to the estimator; NonDP has no use for the last two. The other names of ALL_METHODS are short for
-    these settings ("K-Tukey-strict", "BAS-reference"), and "PrivateLinearRegression" chooses its own k.
+    record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, ledger,
+    dataset, n_jobs, random_state) go to the estimator; NonDP has a use for the first only. The other names of
+    ALL_METHODS are short for these settings ("K-Tukey-strict", "BAS-reference"), and "PrivateLinearRegression" chooses
+    its own k.
     """
     if name not in ALL_METHODS:
         raise ValueError(f"name must be one of {', '.join(ALL_METHODS)}; got {name!r}")
     if name == "NonDP":
-        return NonDP(**{key: value for key, value in options.items() if key not in ("n_jobs", "random_state")})
+        return NonDP(**{key: value for key, value in options.items() if key not in _OF_PRIVATE})
     if name == FLAGSHIP:
         return PrivateLinearRegression(epsilon, delta, **options)
     if name in STRICT:

@@ -10,7 +10,7 @@ from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.steps import BlackBox, Step, round_up, step_from_dict
 
-ONE_RECORD = "one record"
+ONE_RECORD, ONE_PERSON = "one record", "one person"
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class Receipt:
     private: bool
     unit: str = ONE_RECORD
     rows: int | None = None
+
+    @property
+    def protects_people(self) -> bool:
+        return self.unit.startswith(ONE_PERSON)
 
     @property
     def epsilon(self) -> float:

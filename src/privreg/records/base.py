@@ -63,6 +63,7 @@ class Records(ABC):
 
     names: list[str]  # of the features
     sources: list[str]  # of the columns they are made from, if the table is not in memory
+    undeclared: list[str]  # columns whose levels came with their type
     n_records: int
 
     def __len__(self) -> int:

@@ -25,6 +25,7 @@ class Layout:
     sources: tuple[Any, ...]
     categories: dict[Any, list[Any]]
     target: Any
+    undeclared: tuple[str, ...] = ()  # columns whose levels came with their type
 
     @property
     def names(self) -> list[str]:
@@ -33,7 +34,7 @@ class Layout:
     def only(self, columns: Sequence[int]) -> "Layout":
         """Some of the features, named like the columns of an array."""
         chosen = [replace(self.features[j], name=f"x{i}") for i, j in enumerate(columns)]
-        return replace(self, features=tuple(chosen))
+        return replace(self, features=tuple(chosen), undeclared=())
 
     def needed(self, columns: Sequence[int]) -> list[Any]:
         """The names of the table's columns that these features are made from."""
@@ -67,7 +68,7 @@ def make_layout(frame: Any, features: Sequence[Any], target: Any, categories: Ca
         found = levels.get(name) or declared_levels(series, name)
         if found is not None:
             levels[name] = found
-    return Layout(tuple(table.features), tuple(chosen.columns), levels, target)
+    return Layout(tuple(table.features), tuple(chosen.columns), levels, target, tuple(table.undeclared))
 
 
 def parquet_identities(table: ParquetTable, name: str) -> Int64:

@@ -33,7 +33,7 @@ class MemoryRecords(Records):
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
         self._table, self._n_jobs = table, n_jobs
-        self.names = table.names
+        self.names, self.undeclared = table.names, table.undeclared
         self.target = self._align(target)
 
     @property

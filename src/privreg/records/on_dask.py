@@ -47,6 +47,7 @@ class DaskRecords(Records):
         watch: Callable[[str], None] | None = None,
     ) -> None:
         self.names, self.sources = layout.names, [str(name) for name in layout.sources]
+        self.undeclared = list(layout.undeclared)
         self._client, self._parts, self._watch = client, parts, watch
         self._identify = identify  # a future that numbers the rows of the table by a column
         self._found: list[Any] = [None] * len(parts)

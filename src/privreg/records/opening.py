@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,9 @@ def parquet_layout(table: "ParquetTable", target: Any, categories: Categories | 
     if not features:
         raise SchemaError(f"{table!r} has no feature columns")
     levels = parquet_levels(table, features, categories)
-    return make_layout(table.no_rows([*features, target], levels), features, target, levels)
+    layout = make_layout(table.no_rows([*features, target], levels), features, target, levels)
+    found = table.undeclared([name for name in features if name not in (categories or {})])
+    return replace(layout, undeclared=tuple(found))
 
 
 def parquet_levels(
@@ -115,4 +118,4 @@ def _streamed(
 
     layout = layout if only is None else layout.only(only)
     parts = parquet_parts(table, layout)
-    return StreamedRecords(parts, layout.names, list(layout.sources), partial(parquet_identities, table), n_jobs, watch)
+    return StreamedRecords(parts, layout, partial(parquet_identities, table), n_jobs, watch)

@@ -20,6 +20,7 @@ from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.progress import Deciles
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block, Derived, Records, runs_of_groups, sum_in_threads
+from privreg.records.layout import Layout
 from privreg.records.parts import Complete, Part
 from privreg.records.spill import Place, Spill
 
@@ -35,17 +36,17 @@ class StreamedRecords(Records):
     def __init__(
         self,
         parts: Sequence[Part],
-        names: list[str],
-        sources: list[str],
+        layout: Layout,
         identify: Callable[[Any], Int64],
         n_jobs: int | None = None,
         watch: Callable[[str], None] | None = None,
     ) -> None:
-        self.names, self.sources = names, sources
+        self.names, self.sources = layout.names, [str(name) for name in layout.sources]
+        self.undeclared = list(layout.undeclared)
         self._parts, self.n_jobs, self.watch = list(parts), n_jobs, watch
         self._identify = identify  # a number for each row of the table
         self._found: list[Complete] = self._each(
-            "reading the columns", lambda p: on_part.complete(self._parts[p], None, len(names))
+            "reading the columns", lambda p: on_part.complete(self._parts[p], None, len(self))
         )
         if sum(found.rows for found in self._found) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")

@@ -14,6 +14,8 @@ from privreg.kernels.ranks import Float64
 from privreg.privacy.receipt import Receipt
 from privreg.tables import Table
 
+WARNING = "Warning: "  # before a note that is one
+
 
 class Savable:
     """A fitted private model that can be written to a file."""
@@ -51,7 +53,10 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
         return describe(self._notes(), names, self.coef_, self.intercept_, self.receipt_)
 
     def _notes(self) -> list[str]:
-        """Plain sentences about this fit, from released values only."""
+        """Plain sentences about this fit, from released values only, and what may be wrong with it."""
+        return self._facts() + [WARNING + text for text in self.warnings_]
+
+    def _facts(self) -> list[str]:
         return [f"A linear model of {len(self._names)} features."]
 
     def __sklearn_tags__(self) -> Tags:

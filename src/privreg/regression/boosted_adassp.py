@@ -11,6 +11,7 @@ from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_f
 from privreg.kernels.ranks import Float64, Int64
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget, calibrate, check_delta
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.steps import Gaussian, Step
 from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor
@@ -46,6 +47,7 @@ class BoostedAdaSSP(PrivateRegressor):
     ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
     categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -65,6 +67,8 @@ class BoostedAdaSSP(PrivateRegressor):
         clip_y: float = 1.0,
         ridge: str = "adassp",
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -75,10 +79,12 @@ class BoostedAdaSSP(PrivateRegressor):
         self.clip_y = clip_y
         self.ridge = ridge
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self, budget: Budget) -> None:
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
         check_delta(budget)
         if not is_whole(self.rounds):
             raise ValueError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
@@ -138,7 +144,7 @@ class BoostedAdaSSP(PrivateRegressor):
     def _predict(self, table: Table) -> Float64:
         return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
 
-    def _notes(self) -> list[str]:
+    def _facts(self) -> list[str]:
         return [
             f"A linear model of {len(self._names)} features, on records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."

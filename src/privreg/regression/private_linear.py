@@ -14,7 +14,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger import Ledger
 from privreg.privacy.noise import Noise
-from privreg.privacy.receipt import ONE_RECORD
+from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
 from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor, aligned
 from privreg.regression.fitting import Fitting, check_budget
@@ -71,7 +71,6 @@ class PrivateLinearRegression(PrivateRegressor):
     intercept_error_: float
     linear_range_: Float64
     n_records_: float
-    warnings_: list[str]
 
     def __init__(
         self,
@@ -105,16 +104,11 @@ class PrivateLinearRegression(PrivateRegressor):
         person, of whose complete records `rows_per_person` are kept, chosen at random. A record without a person is
         left out.
         """
-        self._people = groups is not None
-        if self._people:
-            self._named_by = groups if isinstance(groups, str) else getattr(groups, "name", None) or self._named_by
-        if groups is None:
-            return self._fit(X, y)
+        self._fit(X, y, groups=groups)
+        return self
 
-        def choose(records: Records, noise: Noise) -> Records:
-            return keep_rows(records, groups, self.rows_per_person, noise)
-
-        return self._fit(X, y, groups=groups, choose=choose)
+    def _kept(self, records: Records, groups: Any, noise: Noise) -> Records:
+        return keep_rows(records, groups, self.rows_per_person, noise)
 
     @property
     def selected_features_(self) -> list[Any]:
@@ -163,16 +157,14 @@ class PrivateLinearRegression(PrivateRegressor):
         label = self.model_.label
         return (label.centre - label.limit, label.centre + label.limit) if self.model_.terms else None
 
-    @property
-    def _rows(self) -> int:
+    def _rows(self, people: bool) -> int:
         """Records that the unit of privacy may own."""
-        return int(self.rows_per_person) if self._people else 1
+        return int(self.rows_per_person) if people else 1
 
-    @property
-    def _unit(self) -> str:
-        return f"one person, at most {_rows(self.rows_per_person)}" if self._people else ONE_RECORD
+    def _unit(self, people: bool) -> str:
+        return f"{ONE_PERSON}, at most {_rows(self.rows_per_person)}" if people else ONE_RECORD
 
-    def _check_parameters(self, budget: Budget) -> None:
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
         if self.k != "auto" and not is_whole(self.k):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
         if not is_whole(self.rows_per_person):
@@ -180,25 +172,21 @@ class PrivateLinearRegression(PrivateRegressor):
         most = self.max_rows_for_selection
         if most is not None and not is_whole(most):
             raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
-        check_budget(budget, self._rows)
-        if (self.ledger is None) != (self.dataset is None):
-            raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
-        if self.ledger is not None and self.random_state is not None:
-            raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+        check_budget(budget, self._rows(people))
 
     def _mu_squared(self, budget: Budget) -> Fraction:
         """All that the budget allows: steps are chosen on the way."""
         return adaptive_budget(budget)
 
-    def _open_account(self, budget: Budget, columns: int, noise: Noise) -> AdaptiveAccount:  # noqa: ARG002
-        return AdaptiveAccount(budget, noise, self._rows)
+    def _open_account(self, budget: Budget, columns: int, noise: Noise, people: bool) -> AdaptiveAccount:  # noqa: ARG002
+        return AdaptiveAccount(budget, noise, self._rows(people))
 
     def _learn(self, account: AdaptiveAccount, records: Records) -> None:
         wanted = None if self.k == "auto" else int(self.k)
         fitting = Fitting(account, records, wanted, self.max_rows_for_selection)
         self._set(fitting.run(), len(records))
         self.n_records_ = fitting.records
-        self.warnings_ = fitting.warnings()
+        self.warnings_ += fitting.warnings()
 
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""
@@ -231,9 +219,6 @@ class PrivateLinearRegression(PrivateRegressor):
         rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
         lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
         return "\n".join(lines)
-
-    def _notes(self) -> list[str]:
-        return self._facts() + [f"Warning: {text}" for text in self.warnings_]
 
     def _facts(self) -> list[str]:
         used, span = len(self._chosen()), self.prediction_range()

@@ -8,13 +8,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from privreg.base import forget_fit
+from privreg.base import columns_in, forget_fit, open_table, set_all
+from privreg.isolation import isolated
 from privreg.kernels.ranks import Float64
 from privreg.privacy.accountant import Budget
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
-from privreg.records.opening import is_dask, is_elsewhere, map_partitions, open_records
+from privreg.records.opening import is_dask, is_elsewhere, map_partitions
 from privreg.regression.base import Savable, describe, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
@@ -44,6 +46,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
     epsilon, delta : the whole budget.
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
     categories, n_jobs, random_state : as there.
+    ledger, dataset : a `Ledger` and the name of a data set in it, which is charged once for both parts.
 
     Attributes
     ----------
@@ -64,6 +67,8 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         calibration: str = "strict",
         ridge: str = "adassp",
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -75,57 +80,68 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         self.calibration = calibration
         self.ridge = ridge
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features, then fit. Spends the budget."""
         budget = self._budget()
-        forget_fit(self)
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
-        selector._check_parameters(budget)
+        selector._watch = self._watch
         self._check_regression(budget)
+        first = selector._checked_budget()
         self._ask_ledger()
-        if self.ledger is not None:  # what is wrong with the table must show before it is entered
-            open_records(X, y, self.categories, self.n_jobs)
+        noise = selector._noise()
+        records = open_table(X, y, selector)  # what is wrong with the table must show before it is entered
+        columns = columns_in(X, records, True)
+        parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
         with self._entered() as entry:
-            regressor = self._fit_parts(X, y, selector, budget, seeds[1])
+            forget_fit(self)
+            try:
+                with isolated():
+                    selector._spend(records, columns, first, noise)
+                regressor = self._second(selector, budget, seeds[1])
+                parts.append(regressor)
+                self._regress(regressor, selector, X, y)
+            finally:
+                self._keep_receipt(parts, budget)
             entry.receipt = self.receipt_
         self.selector_, self.regressor_ = selector, regressor
-        self.n_features_in_ = selector.n_features_in_
-        if hasattr(selector, "feature_names_in_"):
-            self.feature_names_in_ = selector.feature_names_in_
-        self.selected_features_ = selector.selected_features_
+        set_all(self, columns)
+        self.selected_features_, self.warnings_ = selector.selected_features_, selector.warnings_
         self.coef_ = np.zeros(len(selector._names))
         self.coef_[selector.get_support()] = regressor.coef_
         self.intercept_ = regressor.intercept_
+        regressor._tell()
         return self
 
-    def _fit_parts(
-        self, X: Any, y: Any, selector: "DPKendall | SubLasso", budget: Budget, seed: Any
-    ) -> TukeyRegression | BoostedAdaSSP:
-        """Fit the selector and then the regressor, which is returned. The receipt is kept also if one of them dies."""
-        parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
-        selector._watch = self._watch
-        try:
-            selector.fit(X, y)
-            rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
-            counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
-            regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
-            regressor._watch = self._watch
-            parts.append(regressor)
-            if is_elsewhere(X):
-                regressor.categories = self.categories
-                regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
-            else:
-                regressor.fit(selector.transform(X), y)
-        finally:
-            receipts = [p.receipt_ for p in parts if hasattr(p, "receipt_")]
-            if receipts:
-                steps = tuple(step for r in receipts for step in r.steps)
-                self.receipt_ = Receipt(steps, budget, all(r.private for r in receipts), receipts[-1].unit)
+    def _second(self, selector: "DPKendall | SubLasso", budget: Budget, seed: Any) -> TukeyRegression | BoostedAdaSSP:
+        """The regressor, with what the selection has left of the budget."""
+        rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
+        counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
+        regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
+        regressor._watch = self._watch
         return regressor
+
+    def _regress(
+        self, regressor: TukeyRegression | BoostedAdaSSP, selector: "DPKendall | SubLasso", X: Any, y: Any
+    ) -> None:
+        """Fit to the chosen columns."""
+        if is_elsewhere(X):
+            regressor.categories = self.categories
+            regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
+        else:
+            regressor._fit(selector.transform(X), y)
+
+    def _keep_receipt(self, parts: list[Any], budget: Budget) -> None:
+        """Of the parts that have spent, also if one of them died."""
+        receipts = [part.receipt_ for part in parts if hasattr(part, "receipt_")]
+        if receipts:
+            steps = tuple(step for r in receipts for step in r.steps)
+            self.receipt_ = Receipt(steps, budget, all(r.private for r in receipts), receipts[-1].unit)
 
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""

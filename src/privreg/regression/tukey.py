@@ -15,6 +15,7 @@ from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
 from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor
@@ -53,6 +54,7 @@ class TukeyRegression(PrivateRegressor):
     n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
     count_share : part of epsilon spent on the number of records.
     categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -77,6 +79,8 @@ class TukeyRegression(PrivateRegressor):
         n_records: int | None = None,
         count_share: float = 0.05,
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -87,14 +91,15 @@ class TukeyRegression(PrivateRegressor):
         self.n_records = n_records
         self.count_share = count_share
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @property
-    def _unit(self) -> str:
+    def _unit(self, people: bool) -> str:  # noqa: ARG002
         return CALIBRATIONS[self.calibration].unit
 
-    def _check_parameters(self, budget: Budget) -> None:
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
         if budget.delta == 0:
             raise ValueError("delta must be positive: the Tukey mechanism tests before it draws, which can fail")
         if self.calibration not in CALIBRATIONS:
@@ -128,6 +133,8 @@ class TukeyRegression(PrivateRegressor):
         self.released_ = model is not None
         self.coef_ = np.zeros(len(records)) if model is None else model[:-1]
         self.intercept_ = 0.0 if model is None else float(model[-1])
+
+    def _tell(self) -> None:
         if not self.released_:
             warnings.warn(_NOT_RELEASED, NotReleasedWarning, stacklevel=3)
 
@@ -156,7 +163,7 @@ class TukeyRegression(PrivateRegressor):
         models, units = np.concatenate(records.over_groups(order, bounds, models_and_units), axis=1)
         return np.asarray(models + units * (jitter / 2.0**19 - 1) * JITTER)
 
-    def _notes(self) -> list[str]:
+    def _facts(self) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
         return [f"A linear model of {len(self._names)} features, from the middle of {self.n_models_:,} small models."]

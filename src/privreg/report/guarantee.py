@@ -6,18 +6,13 @@ from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.report.document import Block, Box, Code, Items
 from privreg.words import number, odds_factor, one_in, percent, small
 
-PERSON = "one person"
 FALSE_ALARMS = 0.05  # of the attack in the worked example
 LITTLE = 0.99  # a belief that may grow from 50 % to this is hardly bounded
 
 
-def protects_people(receipt: Receipt) -> bool:
-    return receipt.unit.startswith(PERSON)
-
-
 def is_custom(receipt: Receipt) -> bool:
     """Whether the unit is neither a record nor a person: the published calibration of the Tukey mechanism."""
-    return receipt.unit != ONE_RECORD and not protects_people(receipt)
+    return receipt.unit != ONE_RECORD and not receipt.protects_people
 
 
 def overspent(receipt: Receipt) -> bool:
@@ -61,7 +56,7 @@ def unit_words(receipt: Receipt) -> str:
     """What is protected."""
     if receipt.unit == ONE_RECORD:
         return "one record (one row of the table)"
-    if protects_people(receipt):
+    if receipt.protects_people:
         kept = "1 row is" if receipt.rows == 1 else f"at most {receipt.rows} rows are"
         return f"one person with all their records, of which {kept} used"
     return receipt.unit
@@ -94,18 +89,18 @@ def blocks(receipt: Receipt) -> list[Block]:
 def _hidden(receipt: Receipt) -> str:
     if is_custom(receipt):
         return "any one of many small models that the method fits"
-    return "whether any one person is in the table" if protects_people(receipt) else "any one record of the table"
+    return "whether any one person is in the table" if receipt.protects_people else "any one record of the table"
 
 
 def _differs(receipt: Receipt) -> str:
-    if protects_people(receipt):
+    if receipt.protects_people:
         return "one person with all their records"
     return "one small model" if is_custom(receipt) else ONE_RECORD
 
 
 def _attacker(receipt: Receipt, epsilon: float, delta: float) -> list[Block]:
     """What the inequality means for somebody who wants to know about one person."""
-    who, what = ("person", "a person") if protects_people(receipt) else ("record", "a record")
+    who, what = ("person", "a person") if receipt.protects_people else ("record", "a record")
     belief = 1 / (1 + exp(-epsilon))
     found = min(exp(min(epsilon, 700.0)) * FALSE_ALARMS + delta, 1 - exp(-epsilon) * (1 - delta - FALSE_ALARMS), 1.0)
     texts = [

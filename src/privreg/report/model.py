@@ -85,7 +85,7 @@ def _lead(release: Release, asked: Asked) -> str:
         return f"{release.method} fitted {what}{data}. It was not private."
     if guarantee.is_custom(release.receipt):
         return f"{release.method} fitted {what}{data} {cost}, which protects one small model, not one record."
-    whom = "person" if guarantee.protects_people(release.receipt) else "record"
+    whom = "person" if release.receipt.protects_people else "record"
     return f"{release.method} fitted {what}{data}, with differential privacy for every {whom} {cost}."
 
 
@@ -211,7 +211,7 @@ def _unit_limit(release: Release) -> str:
     receipt = release.receipt
     if guarantee.is_custom(receipt):
         return "What is protected is one small model, not one record."
-    if guarantee.protects_people(receipt):
+    if receipt.protects_people:
         return (
             "What is protected is one person, as named by the column of people. A person with two names counts twice."
         )

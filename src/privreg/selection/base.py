@@ -57,7 +57,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         mask[self.ranking_] = True
         return mask
 
-    def _check_parameters(self, budget: Budget) -> None:  # noqa: ARG002
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
         if not is_whole(self.k):
             raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
 

@@ -7,6 +7,7 @@ import numpy as np
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, LATER_RANGE, round_scores
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.steps import Pick, Step
 from privreg.records.base import TARGET, Records
 from privreg.selection.base import PrivateSelector
@@ -33,6 +34,7 @@ class DPKendall(PrivateSelector):
     epsilon, delta : the budget, for adding or removing one record. With delta = 0 each round gets epsilon/k; a positive
         delta buys more accurate rounds when k is large.
     categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
     """
@@ -44,6 +46,8 @@ class DPKendall(PrivateSelector):
         delta: float = 0.0,
         *,
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -51,6 +55,8 @@ class DPKendall(PrivateSelector):
         self.epsilon = epsilon
         self.delta = delta
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 

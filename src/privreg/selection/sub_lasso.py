@@ -14,6 +14,7 @@ from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, even_picks
+from privreg.privacy.ledger import Ledger
 from privreg.privacy.steps import Laplace, Pick, Step, round_down
 from privreg.records.base import Records
 from privreg.selection.base import PrivateSelector
@@ -42,6 +43,7 @@ class SubLasso(PrivateSelector):
     alpha : Lasso penalty, in scikit-learn's scaling.
     count_share : part of epsilon spent on the number of records.
     categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -62,6 +64,8 @@ class SubLasso(PrivateSelector):
         alpha: float = 1.0,
         count_share: float = 0.5,
         categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
@@ -72,11 +76,13 @@ class SubLasso(PrivateSelector):
         self.alpha = alpha
         self.count_share = count_share
         self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_parameters(self, budget: Budget) -> None:
-        super()._check_parameters(budget)
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
+        super()._check_parameters(budget, people)
         size = self.group_size
         if size not in ("k", "d") and not (isinstance(size, Integral) and size >= 1):
             raise ValueError(f'group_size must be "k", "d" or a whole number of at least 1, got {size!r}')
