@@ -620,7 +620,7 @@ def test_parquet_kinds_and_values(tmp_path):
     ids = file.read(["when", "day", "money", "int"], {}, identifiers=["when", "day", "money"])
     assert ids.to_pydict() == {"when": [1, None], "day": [18263, None], "money": ["1.50", None], "int": [1, None]}
     for name in ids.column_names:
-        assert read_identities(ids[name]).tolist() == [0, -1]
+        assert (read_identities(ids[name]) >= 0).tolist() == [True, False]
     assert "cannot have levels" in message(file.read, ["day"], {"day": ["2020-01-02"]})
     assert "levels are booleans" in message(file.read, ["int"], {"int": [True]})
 

@@ -314,7 +314,12 @@ def test_sees_rows_and_owners_that_change():
 @pytest.mark.parametrize(
     ("target", "module", "name", "mutant"),
     [
-        ("table", frames, "_same", lambda value, level: bool(value == level)),
+        (
+            "table",
+            frames,
+            "_untyped_codes",
+            lambda values, levels: np.array([levels.index(v) for v in values], np.int32),
+        ),
         ("table", tables, "_float64", lambda values: np.asarray(values, np.float64)),
         ("parquet", parquet, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
         ("model", model_file, "numbers", lambda value, what, size, missing=False: value),

@@ -53,58 +53,19 @@ def columns_of(
 
 def numbers(series: nw.Series[Any], what: str) -> Float64:
     """A numeric or boolean column as float64, NaN where a value is missing."""
-    if _untyped(series) or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        raise SchemaError(f"{what} is {_kind(series)}, which is not numeric; convert it to numbers")
+    if is_untyped(series) or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        raise SchemaError(f"{what} is {kind_of(series)}, which is not numeric; convert it to numbers")
     if series.dtype == nw.Boolean:
         series = series.cast(nw.Int8)
-    if _arrow(series):
+    if is_arrow(series):
         import pyarrow.compute as pc
 
-        chunks = _chunked(series)
+        chunks = chunks_of(series)
         array = chunks.chunk(0) if chunks.num_chunks == 1 else series.to_arrow()  # which would copy a single chunk
         # An integer that float64 cannot hold exactly is rounded, not refused.
         return np.asarray(pc.cast(array, "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
     with np.errstate(invalid="ignore"):  # a signalling NaN would warn
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
-
-
-def identities(series: nw.Series[Any]) -> NDArray[np.int64]:
-    """A number for each value, the same for equal ones, −1 for missing ones."""
-    if series.dtype.is_nested():
-        return np.full(len(series), -1, np.int64)  # lists cannot be hashed
-    if series.dtype.is_temporal() and series.implementation.is_polars():
-        series = nw.from_native(series.to_native().to_physical(), series_only=True)  # not all are Python objects
-    if series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128) and series.null_count() == 0:
-        return np.unique(series.to_numpy(), return_inverse=True)[1].astype(np.int64)
-    # Not as floats, which would not keep large integers with missing ones among them apart.
-    values = np.fromiter(_objects(series), np.object_, len(series))
-    values[np.asarray(series.is_null().to_numpy(), bool)] = None
-    return untyped_identities(values)
-
-
-def _objects(series: nw.Series[Any]) -> list[Any]:
-    try:
-        return series.to_list()
-    except Exception:  # a date that Python cannot hold, text that is not UTF-8: then the value alone is missing
-        if not _arrow(series):
-            raise
-        return list(_chunked(series))
-
-
-def untyped_identities(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The same for Python objects. None, NaN and NA are missing, and so is what cannot be compared and hashed."""
-    known: dict[Any, int] = {}
-
-    def identity(value: Any) -> int:
-        try:
-            if hasattr(value, "as_py"):  # an arrow scalar
-                value = value.as_py()
-            return -1 if value is None or value != value else known.setdefault(value, len(known))
-        except Exception:  # no value is an error
-            return -1
-
-    with np.errstate(all="ignore"):  # a signalling NaN would warn
-        return np.asarray(np.frompyfunc(identity, 1, 1)(values), np.int64)
 
 
 def declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
@@ -118,7 +79,7 @@ def declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
         return [False, True]
     if isinstance(dtype, nw.Enum):
         return list(dtype.categories)
-    if dtype == nw.Categorical and _arrow(series):
+    if dtype == nw.Categorical and is_arrow(series):
         return _arrow_levels(series, name, advice)
     if dtype == nw.Categorical and series.implementation.is_pandas_like():
         return list(series.to_native().cat.categories)
@@ -129,7 +90,7 @@ def declared_levels(series: nw.Series[Any], name: Any) -> list[Any] | None:
     if dtype.is_numeric():
         return None
     raise SchemaError(
-        f"column {name!r} is {_kind(series)}; convert it to numbers, or {advice} "
+        f"column {name!r} is {kind_of(series)}; convert it to numbers, or {advice} "
         "(levels read off the data would reveal who is in it)"
     )
 
@@ -148,7 +109,7 @@ def _is_category(series: nw.Series[Any]) -> bool:
 
 def _arrow_levels(series: nw.Series[Any], name: Any, advice: str) -> list[Any]:
     """Arrow keeps the dictionary with each chunk; it counts as declared if every chunk has the same one."""
-    dictionaries = [chunk.dictionary for chunk in _chunked(series).chunks]
+    dictionaries = [chunk.dictionary for chunk in chunks_of(series).chunks]
     if not dictionaries or any(not d.equals(dictionaries[0]) for d in dictionaries):
         raise SchemaError(f"column {name!r} has no single arrow dictionary for all its chunks; {advice}")
     return list(dictionaries[0].to_pylist())
@@ -159,21 +120,34 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
         raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
     if len(set(levels)) < len(levels):
         raise SchemaError(f"a level of column {name!r} is declared twice")
+    if is_untyped(series):
+        return _untyped_codes(series.to_native().to_numpy(), levels)
     codes = np.full(len(series), -1, np.int32)
     for code, level in enumerate(levels):
         try:
             codes[_equal(series, level)] = code
         except Exception as error:  # each library has its own; what raises is the types, not a value
-            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {_kind(series)}") from error
+            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}") from error
     return codes
 
 
+def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
+    """Python objects one by one. Only values of one sort are compared, and what cannot be is no level."""
+    known = {(_sort_of(level), level): code for code, level in enumerate(levels)}
+
+    def code(value: Any) -> int:
+        try:
+            return known.get((_sort_of(value), value), -1)
+        except Exception:
+            return -1
+
+    with np.errstate(all="ignore"):  # a long double may warn
+        return np.asarray(np.frompyfunc(code, 1, 1)(values), np.int32)
+
+
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
-    if _untyped(series):
-        same = np.frompyfunc(lambda value: _same(value, level), 1, 1)
-        return np.asarray(same(series.to_native().to_numpy()), bool)
-    if _arrow(series):  # pandas would try it with Python objects, which some dates do not fit
-        series = nw.from_native(_chunked(series), series_only=True)
+    if is_arrow(series):  # pandas would try it with Python objects, which some dates do not fit
+        series = nw.from_native(chunks_of(series), series_only=True)
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         if not isinstance(level, Real):
             raise TypeError
@@ -183,13 +157,6 @@ def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
     return np.asarray((series == level).fill_null(False).to_numpy(), bool)
 
 
-def _same(value: Any, level: Any) -> bool:
-    try:
-        return _sort_of(value) == _sort_of(level) and bool(value == level)
-    except Exception:  # NA and arrays are neither equal nor unequal
-        return False
-
-
 def _sort_of(value: Any) -> str:
     """Values of one sort can be compared without anything going wrong."""
     if isinstance(value, str):
@@ -197,21 +164,21 @@ def _sort_of(value: Any) -> str:
     return "number" if isinstance(value, Real | np.bool_) else "other"
 
 
-def _untyped(series: nw.Series[Any]) -> bool:
+def is_untyped(series: nw.Series[Any]) -> bool:
     return bool(series.implementation.is_pandas_like() and series.to_native().dtype == object)
 
 
-def _arrow(series: nw.Series[Any]) -> bool:
+def is_arrow(series: nw.Series[Any]) -> bool:
     if series.implementation.is_pyarrow():
         return True
     return bool(series.implementation.is_pandas_like() and type(series.to_native().dtype).__name__ == "ArrowDtype")
 
 
-def _chunked(series: nw.Series[Any]) -> Any:
+def chunks_of(series: nw.Series[Any]) -> Any:
     native = series.to_native()
     return native.array.__arrow_array__() if series.implementation.is_pandas_like() else native
 
 
-def _kind(series: nw.Series[Any]) -> str:
+def kind_of(series: nw.Series[Any]) -> str:
     """How errors call a column's type. Whether an object column is all text depends on its values: same words."""
-    return "text (or untyped)" if _untyped(series) or series.dtype == nw.String else f"of type {series.dtype}"
+    return "text (or untyped)" if is_untyped(series) or series.dtype == nw.String else f"of type {series.dtype}"

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from privreg import identities
 from privreg.errors import SchemaError
-from privreg.frames import Categories, Codes, Column, columns_of, identities, numbers, undeclared, untyped_identities
+from privreg.frames import Categories, Codes, Column, columns_of, numbers, undeclared
 from privreg.kernels.ranks import Float64, copy_columns
 
 __all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"]
@@ -174,7 +175,7 @@ def warn_of_column_vector(y: Any) -> None:
 
 
 def read_identities(data: Any) -> NDArray[np.int64]:
-    """A number for each row, the same for equal values and −1 for missing ones, of any one-dimensional input."""
+    """A number for each row, the same for one person and −1 for missing ones, of any one-dimensional input."""
     if isinstance(data, np.ma.MaskedArray):
         values = np.ma.getdata(data).astype(np.object_)
         values[np.ma.getmaskarray(data)] = None
@@ -185,16 +186,13 @@ def read_identities(data: Any) -> NDArray[np.int64]:
             raise SchemaError("groups must be one column")
         frame = next(frame.iter_columns())
     if isinstance(frame, nw.Series):
-        return identities(frame)
+        return identities.of_series(frame)
     if isinstance(data, list | tuple):  # one by one: whether all are pairs would depend on each
         data = np.fromiter(data, np.object_, len(data))
     array = data if isinstance(data, np.ndarray) else np.asarray(data, np.object_)
     if array.ndim != 1:
         raise SchemaError(f"groups should be a 1d array, got an array of {array.ndim} dimensions instead")
-    if array.dtype.kind not in "biufUS":
-        return untyped_identities(array)
-    codes = np.unique(array, return_inverse=True)[1].astype(np.int64)
-    return np.where(array != array, -1, codes)  # NaN
+    return identities.of_array(array)
 
 
 def name_of(data: Any) -> Any:
