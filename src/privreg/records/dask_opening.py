@@ -9,18 +9,17 @@ from functools import cache
 from logging import CRITICAL
 from typing import Any
 
-import numpy as np
 from dask import delayed
 from distributed import Client, Future, default_client
 
 from privreg.errors import ClusterError, SchemaError
-from privreg.kernels.ranks import Int64
 from privreg.parquet import ParquetTable
 from privreg.records.dask_parts import Partitions, RowGroups
+from privreg.records.declared import identities, unconverted
 from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
 from privreg.records.on_dask import DaskRecords
 from privreg.records.opening import is_dask
-from privreg.tables import Categories, read_identities, untyped_numbers
+from privreg.tables import Categories
 
 # A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
 _QUIET: dict[str, Any] = {
@@ -66,6 +65,7 @@ def open_frame(
     """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
     if not all(isinstance(name, str) for name in frame.columns) or len(set(frame.columns)) < len(frame.columns):
         raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+    frame = unconverted(frame)
     frame, target = _with_column(frame, target, "y")
     frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
     features = [name for name in frame.columns if name not in (target, groups)]
@@ -84,9 +84,7 @@ def open_frame(
         client = _own_threads(os.getpid())
 
     def identify(_: Any) -> Future:
-        kind = frame._meta.dtypes[groups]
-        numbers = isinstance(kind, np.dtype) and kind.kind in "iufb"
-        return client.compute(delayed(_identities, pure=False)(frame[[groups]].to_delayed(), numbers))
+        return client.compute(delayed(identities, pure=False)(frame[[groups]].to_delayed(), frame._meta.dtypes[groups]))
 
     return DaskRecords(client, Partitions(frame, layout), layout, identify, watch)
 
@@ -116,7 +114,7 @@ def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
     if is_dask(column):
         name = f"privreg: {what}"
         try:
-            return frame.assign(**{name: column}), name
+            return frame.assign(**{name: unconverted(column)}), name
         except ValueError as error:
             raise SchemaError(
                 f"{what} and X have different partitions: make it a column of X, and pass its name"
@@ -124,16 +122,3 @@ def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
     if not isinstance(column, str) or column not in frame.columns:
         raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")
     return frame, column
-
-
-def _identities(frames: Sequence[Any], numbers: bool) -> Int64:
-    """Each value by itself: one that is missing turns the integers of its partition, and of no other, into floats.
-
-    So a whole number is known up to 2⁵³ only, in every partition; beyond, it counts as missing.
-    """
-    columns = [np.fromiter(frame.iloc[:, 0].astype(object), np.object_, len(frame)) for frame in frames]
-    values = np.concatenate(columns)
-    if not numbers:
-        return read_identities(values)
-    known = untyped_numbers(values)
-    return read_identities(np.where(np.abs(known) < 2**53, known, np.nan))

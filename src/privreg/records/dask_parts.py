@@ -1,6 +1,6 @@
 """Parts of a table on a cluster: partitions of a Dask data frame, or row groups that workers read from files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from privreg.errors import ClusterError
 from privreg.kernels.ranks import Float64, Ranks, rank_column
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block
+from privreg.records.declared import as_declared
 from privreg.records.layout import Layout
 from privreg.records.parts import Complete, Part
 
@@ -26,11 +27,12 @@ class FramePart:
     """A partition of a Dask data frame, where it is."""
 
     frame: Any
+    kinds: Mapping[str, Any]
     layout: Layout
     print: int | None  # of the target, when it was first read
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
-        block = self.layout.block(self.layout.typed(self.frame), columns)
+        block = self.layout.block(as_declared(self.frame, self.kinds), columns)
         if self.print is not None and crc32(block.target.tobytes()) != self.print:
             raise ClusterError(
                 "a partition has other rows than when it was first read; a frame must give the same rows in the same "
@@ -44,6 +46,7 @@ class Partitions:
 
     def __init__(self, frame: Any, layout: Layout) -> None:
         self._frame, self._layout = frame, layout
+        self._read = partial(_on_frame, frame._meta.dtypes.to_dict(), layout)
 
     def __len__(self) -> int:
         return int(self._frame.npartitions)
@@ -53,14 +56,21 @@ class Partitions:
     ) -> list[Future]:
         """task(part, kept, …) for each part."""
         frames = self._frames(columns)
-        return client.compute([_framed(task, self._layout, *one) for one in zip(frames, kept, given, strict=True)])
+        return client.compute([self._framed(task, *one) for one in zip(frames, kept, given, strict=True)])
 
     def rank(self, client: Client, kept: Masks, column: int) -> Future:
         """The ranks of one column."""
         given = [[column]] * len(self)
         frames = self._frames([] if column == TARGET else [column])
-        pieces = [_framed(on_part.read_column, self._layout, *one) for one in zip(frames, kept, given, strict=True)]
+        pieces = [self._framed(on_part.read_column, *one) for one in zip(frames, kept, given, strict=True)]
         return client.compute(delayed(rank_pieces, pure=False)(pieces))
+
+    def _framed(self, task: Task, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
+        """A task of the graph that reads the frame, so that frames are read when they are needed, not all at first.
+
+        What is given is hidden from Dask, which would look for futures in it.
+        """
+        return delayed(partial(self._read, task, given), pure=False, traverse=False)(frame, kept)
 
     def _frames(self, columns: Sequence[int]) -> list[Any]:
         names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
@@ -68,17 +78,11 @@ class Partitions:
         return list(self._frame[names].simplify().to_delayed(optimize_graph=False))
 
 
-def _framed(task: Task, layout: Layout, frame: Any, kept: Any, given: Sequence[Any]) -> Any:
-    """A task of the graph that reads the frame, so that frames are read when they are needed, not all at first.
-
-    What is given is hidden from Dask, which would look for futures in it.
-    """
-    return delayed(partial(_on_frame, task, layout, given), pure=False, traverse=False)(frame, kept)
-
-
-def _on_frame(task: Task, layout: Layout, given: Sequence[Any], frame: Any, found: Complete | None) -> Any:
+def _on_frame(
+    kinds: Mapping[str, Any], layout: Layout, task: Task, given: Sequence[Any], frame: Any, found: Complete | None
+) -> Any:
     kept, print_ = (None, None) if found is None else (found.kept, found.print)
-    return task(FramePart(frame, layout, print_), kept, *given)
+    return task(FramePart(frame, kinds, layout, print_), kept, *given)
 
 
 def _on_rows(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:

@@ -12,7 +12,7 @@ from privreg.kernels.ranks import Int64
 from privreg.parquet import ParquetTable
 from privreg.parquet import Part as RowGroup
 from privreg.records.base import TARGET, Block
-from privreg.tables import Categories, read_identities, read_table, read_target, untyped_numbers
+from privreg.tables import Categories, read_identities, read_table, read_target
 
 PART_ROWS = 2**18  # rows from which row groups are a part of their own
 
@@ -39,11 +39,6 @@ class Layout:
     def needed(self, columns: Sequence[int]) -> list[Any]:
         """The names of the table's columns that these features are made from."""
         return [self.sources[s] for s in sorted({self.features[j].source for j in columns if j != TARGET})]
-
-    def typed(self, frame: Any) -> Any:
-        """A pandas frame whose numbers are numbers: a missing value may have made a column one of Python objects."""
-        columns = [name for name in frame.columns if name not in self.categories and frame[name].dtype == object]
-        return frame.assign(**{name: untyped_numbers(frame[name].to_numpy()) for name in columns}) if columns else frame
 
     def block(self, frame: Any, columns: Sequence[int]) -> Block:
         """These features, and the target, of a data frame that has their columns at least."""

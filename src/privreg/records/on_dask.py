@@ -17,7 +17,7 @@ import numpy as np
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
-from privreg.errors import ClusterError, SchemaError
+from privreg.errors import ClusterError, PrivregError, SchemaError
 from privreg.kernels.boosting import Int16
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
@@ -85,6 +85,15 @@ class DaskRecords(Records):
             return list(self._client.gather(futures))
         except (CancelledError, KilledWorker, CommClosedError) as error:
             raise ClusterError(f"the cluster has lost what it was working on ({type(error).__name__})") from error
+        except Exception as error:
+            self._client.cancel(futures, force=True)
+            if isinstance(error, PrivregError):
+                raise
+            # Its message may quote a value.
+            raise ClusterError(
+                "a partition could not be computed; call .compute() on the data frame to see why. If it fails because "
+                "of one value, that alone tells of the value: declare types that any value fits, such as object"
+            ) from None
         except BaseException:
             self._client.cancel(futures, force=True)
             raise

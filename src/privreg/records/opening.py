@@ -54,9 +54,15 @@ def is_dask(X: Any) -> bool:
 
 def map_partitions(predict: Callable[[Any], Any], X: Any) -> Any:
     """The predictions for a Dask data frame, as a series with its partitions."""
-    return X.map_partitions(
-        lambda frame: frame.iloc[:, :0].assign(prediction=predict(frame))["prediction"], meta=("prediction", "f8")
-    )
+    from privreg.records.declared import as_declared, unconverted
+
+    X = unconverted(X)
+    kinds = X._meta.dtypes.to_dict()
+
+    def part(frame: Any) -> Any:
+        return frame.iloc[:, :0].assign(prediction=predict(as_declared(frame, kinds)))["prediction"]
+
+    return X.map_partitions(part, meta=("prediction", "f8"))
 
 
 def is_on_cluster(X: Any) -> bool:
