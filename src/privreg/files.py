@@ -30,7 +30,7 @@ _REFUSED = {
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
 }
-_PARQUET_ENDS = (".parquet", ".parq")
+PARQUET_ENDS = (".parquet", ".parq", ".pq")  # in any case
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 Levels = Mapping[str, Sequence[Any]]
@@ -123,6 +123,11 @@ def first_bytes(path: Path) -> bytes:
     return start
 
 
+def is_parquet_name(path: Path) -> bool:
+    """Whether a file's name says that it is Parquet."""
+    return path.suffix.lower() in PARQUET_ENDS
+
+
 def is_pattern(path: Path) -> bool:
     """Whether a name stands for others. A file with such a name is meant itself."""
     return bool(_wild(str(path))) and not path.exists()
@@ -137,7 +142,7 @@ def parquet_files(source: Path) -> list[Path]:
     else:
         return [source]
     if not found:
-        ends = "is a folder without files that end in .parquet or .parq" if root is source else "matches no file"
+        ends = "is a folder without files that end in .parquet, .parq or .pq" if root is source else "matches no file"
         raise SchemaError(f"{source} {ends}")
     for path in found:
         for folder in path.relative_to(root).parts[:-1]:
@@ -153,7 +158,7 @@ def _below(folder: Path) -> list[Path]:
     found = []
     for top, folders, names in os.walk(folder, onerror=_fail, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(_LEFT_OUT)]
-        found += [Path(top, name) for name in names if name.endswith(_PARQUET_ENDS) and not name.startswith(_LEFT_OUT)]
+        found += [Path(top, name) for name in names if not name.startswith(_LEFT_OUT) and is_parquet_name(Path(name))]
     return found
 
 

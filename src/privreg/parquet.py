@@ -55,9 +55,9 @@ class ParquetTable(DataFile):
     Parameters
     ----------
     source : a path, a pattern such as `data/*.parquet` or `data/**/*.parquet`, a folder, or a list of paths
-        A folder stands for all files in it and below whose names end in .parquet or .parq. Folders and patterns leave
-        out what begins with _ or . and give the files in the natural order of their names (part.2 before part.10), a
-        list in its own order.
+        A folder stands for all files in it and below whose names end in .parquet, .parq or .pq. Folders and patterns
+        leave out what begins with _ or . and give the files in the natural order of their names (part.2 before
+        part.10), a list in its own order.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from privreg.outputs import check_apart, check_outside, check_place, write_whole
 from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
 from privreg.privacy.ledger import Ledger
 from privreg.regression.private_linear import PrivateLinearRegression
-from privreg.release import release_of
+from privreg.release import Release, release_of
 from privreg.report.model import Asked, report_page
 
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
@@ -40,8 +40,7 @@ def run_fit(
     estimator, name = make_estimator(wanted, source, spending)
     if wanted.rows_per_person != 1 and source.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
-    places = {"model": out, "report": report}
-    for place in filter(None, places.values()):
+    for place in filter(None, (out, report)):
         check_place(place)
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
     check_apart({"--out": out, "--report": report}, inputs)
@@ -49,23 +48,34 @@ def run_fit(
     carry_out(estimator, source, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
     ledger = _entry(spending, estimator._entry)
-    failed: OSError | None = None
-    try:
-        if out is not None:
-            save_model(estimator, out, target=source.target, method=name)
-        if report is not None:
-            command = shlex.join(["privreg", *sys.argv[1:]])
-            asked = Asked(source.data.name, command, source.person, ledger, model=str(out) if out else None)
-            write_whole(report, report_page(release, asked))
-    except OSError as error:  # the budget is spent: what it bought is shown in any case
-        failed = error
-    files = {kind: str(place) for kind, place in places.items() if place is not None}
+    asked = Asked(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
+    files, failures = _write(estimator, release, asked, out, report)
     if as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
         show_fit(release, files, ledger)
-    if failed is not None:
-        raise failed
+    for failure in failures:
+        raise failure
+
+
+def _write(
+    estimator: Any, release: Release, asked: Asked, out: Path | None, report: Path | None
+) -> tuple[dict[str, str], list[OSError]]:
+    """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
+    files, failures = dict[str, str](), list[OSError]()
+    if out is not None:
+        try:
+            save_model(estimator, out, target=release.target, method=release.method)
+            files["model"] = str(out)
+        except OSError as error:
+            failures.append(error)
+    if report is not None:
+        try:
+            write_whole(report, report_page(release, replace(asked, model=files.get("model"))))
+            files["report"] = str(report)
+        except OSError as error:
+            failures.append(error)
+    return files, failures
 
 
 def run_select(source: Source, spending: Spending, method: str, k: int, as_json: bool) -> None:

@@ -14,15 +14,14 @@ import pyarrow.parquet as pq
 
 from privreg.columns import unknown_column
 from privreg.errors import ModelFileError, SchemaError
-from privreg.files import DataFile, open_file
+from privreg.files import PARQUET_ENDS, DataFile, is_parquet_name, open_file
 from privreg.model_file import load_model
 from privreg.outputs import check_apart, check_outside, check_place, whole_file
 from privreg.progress import stages
 
 PREDICTION = "prediction"
-_PARQUET = (".parquet", ".pq")
 _TABS = (".tsv", ".tab")
-_ENDINGS = ("", ".csv", ".txt", *_TABS, *_PARQUET)
+_ENDINGS = ("", ".csv", ".txt", *_TABS, *PARQUET_ENDS)
 
 
 def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
@@ -75,7 +74,7 @@ def _sink(out: Path | None) -> Iterator[BinaryIO]:
 
 
 def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
-    if out is not None and out.suffix.lower() in _PARQUET:
+    if out is not None and is_parquet_name(out):
         return pq.ParquetWriter(sink, schema)
     separator = "\t" if out is not None and out.suffix.lower() in _TABS else ","
     head = io.StringIO()
