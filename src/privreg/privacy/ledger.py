@@ -403,7 +403,7 @@ def _entry(number: int, *line: Any) -> Entry:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up and takes long to load."""
+    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up."""
     high = mu**2 / 2 + mu * sqrt(-2 * log(delta))
     return _root(lambda epsilon: _curve(mu, epsilon) <= delta, high) if mu > 0 else 0.0
 
