@@ -11,12 +11,12 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
+
+if TYPE_CHECKING:  # arrow takes long to load, and wrong names of files and columns are known before
+    import pyarrow as pa
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")
 
@@ -56,8 +56,10 @@ class DataFile:
         categories: Levels,
         progress: Progress | None = None,
         identifiers: Sequence[str] = (),
-    ) -> pa.Table:
+    ) -> "pa.Table":
         """All records, of these columns only. `progress` is told which part of the file has been read."""
+        import pyarrow as pa
+
         self._check(columns, categories, identifiers)
         tell = progress or (lambda _: None)
         tables = list(self._tables(columns, categories, identifiers, False, tell))
@@ -66,7 +68,7 @@ class DataFile:
 
     def batches(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
-    ) -> Iterator[pa.Table]:
+    ) -> "Iterator[pa.Table]":
         """The same rows part by part, in bounded memory; a row that is not as wide as the header is an error."""
         self._check(columns, categories, identifiers)
         return self._tables(columns, categories, identifiers, True, lambda _: None)
@@ -85,12 +87,12 @@ class DataFile:
             if name in categories:
                 levels_type(name, categories[name])
 
-    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
+    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "pa.Table":
         raise NotImplementedError
 
     def _tables(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
+    ) -> "Iterator[pa.Table]":
         raise NotImplementedError
 
 
@@ -103,9 +105,19 @@ def open_file(path: str | Path) -> DataFile:
     from privreg.text_file import TextFile
 
     path = Path(path)
-    if path.is_dir() or is_pattern(path) or first_bytes(path).startswith(b"PAR1"):
-        return ParquetTable(path)
-    return TextFile(path)
+    return ParquetTable(path) if is_parquet(path) else TextFile(path)
+
+
+def header_names(path: Path) -> list[str] | None:
+    """The names of the columns of a text file, at once; None for Parquet, whose schema takes arrow to read."""
+    from privreg.text_header import read_header
+
+    return None if is_parquet(path) else read_header(path).names
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path stands for Parquet files: a folder, a pattern, or a file that begins like one."""
+    return path.is_dir() or is_pattern(path) or first_bytes(path).startswith(b"PAR1")
 
 
 def first_bytes(path: Path) -> bytes:
@@ -192,6 +204,8 @@ def _natural(name: str) -> tuple[list[str | int], str]:
 
 def levels_type(column: str, levels: Sequence[Any]) -> str:
     """The kind that declared levels have in common."""
+    import numpy as np
+
     if levels and all(isinstance(level, str) for level in levels):
         return "text"
     if levels and all(isinstance(level, bool | np.bool_) for level in levels):

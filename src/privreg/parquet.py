@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 from privreg.errors import SchemaError
 from privreg.files import DataFile, Levels, Progress, first_bytes, levels_type, parquet_files
-from privreg.text_file import BLANKS, cells_as
+from privreg.text_file import cells_as
+from privreg.text_header import BLANKS
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
 _BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all

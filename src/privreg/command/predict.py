@@ -56,10 +56,10 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
 def _check_columns(file: DataFile, features: list[str], keep: list[str]) -> None:
     for name in features:
         if name not in file.columns:
-            raise unknown_column("the model needs a column that is missing", name, file)
+            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
     for name in keep:
         if name not in file.columns:
-            raise unknown_column("--keep", name, file)
+            raise unknown_column("--keep", name, file.columns, file.path)
     if PREDICTION in keep or len(set(keep)) < len(keep):
         raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
 
