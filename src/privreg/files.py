@@ -101,11 +101,14 @@ def open_file(path: str | Path) -> DataFile:
 
     What the operating system refuses is an OSError, an unusable file a SchemaError.
     """
-    from privreg.parquet import ParquetTable
+    path = Path(path)
+    if is_parquet(path):
+        from privreg.parquet import ParquetTable
+
+        return ParquetTable(path)
     from privreg.text_file import TextFile
 
-    path = Path(path)
-    return ParquetTable(path) if is_parquet(path) else TextFile(path)
+    return TextFile(path)
 
 
 def header_names(path: Path) -> list[str] | None:

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 
 from privreg.errors import SchemaError
 from privreg.files import DataFile, Levels, Progress, first_bytes, levels_type, parquet_files
-from privreg.text_file import cells_as
 from privreg.text_header import BLANKS
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -380,6 +379,8 @@ def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
         text = pc.cast(array, pa.large_string())
         return text if is_text else pc.replace_substring_regex(text, r"\.0$", "")
     if is_text:
+        from privreg.text_file import cells_as
+
         return cells_as(kind, pc.ascii_trim(array, BLANKS), (), ".")
     if kind == "number":
         return pc.cast(array, pa.float64(), safe=False)

@@ -118,7 +118,7 @@ class TextFile(DataFile):
                 for count, batch in enumerate(reader):
                     yield pa.Table.from_batches([batch]), odd
                     progress(min(stream.positions[min(count, len(stream.positions) - 1)] / size, 1.0))
-                yield reader.schema.empty_table(), odd  # odd rows after the last good one
+                yield pa.Table.from_batches([], reader.schema), odd  # odd rows after the last good one
 
     def _options(self, columns: Sequence[str], skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
         return (
