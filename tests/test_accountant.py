@@ -21,6 +21,7 @@ from privreg.privacy.accountant import (
     check,
     cost,
     even_picks,
+    log_normal,
     scale_for,
     total,
 )
@@ -131,6 +132,20 @@ def test_the_gaussian_curve_is_rounded_up(mu, ratio):
         m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
         true = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
         assert true <= _gaussian_delta(mu, epsilon) <= true * (1 + mpmath.mpf("1e-6")) + mpmath.mpf("1e-13")
+
+
+@settings(max_examples=300)
+@given(st.floats(-300, 40) | st.floats(-31, -29) | st.floats(-1e-3, 1e-3) | st.floats(-1e100, -300))
+def test_the_logarithm_of_the_normal_distribution(x):
+    """Far within the error that the curve allows for it, from the middle to the ends of float64."""
+    with mpmath.workdps(60):
+        at = mpmath.mpf(x)
+        if x > -300:
+            true = mpmath.log(mpmath.ncdf(at))
+        else:  # mpmath would take ages; the next term is below 1e-20
+            tail = sum((-1) ** k * mpmath.fac2(2 * k - 1) / at ** (2 * k) for k in range(5))
+            true = -at * at / 2 - mpmath.log(-at * mpmath.sqrt(2 * mpmath.pi)) + mpmath.log(tail)
+        assert abs(log_normal(x) - true) < mpmath.mpf("1e-14") * (1 + abs(true))
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-320, 1e-310, 5.5e-309, 1e-300, 1e-201, 1e-199, 1e-100])

@@ -284,6 +284,17 @@ def test_a_failed_write_still_shows_what_was_bought(folder, tmp_path):
     assert result.stderr == "privreg fit: /dev/full: No space left on device\n"
 
 
+def test_only_files_that_were_written_are_announced(folder, tmp_path):
+    page = tmp_path / "report.html"
+    shown = fit(folder / "people.csv", "--out", "/dev/full", "--report", page, expect=2).stdout
+    assert "/dev/full" not in shown
+    assert f"The report is in {page}." in shown
+    assert "The model is in /dev/full" not in page.read_text()
+    answer = fit(folder / "people.csv", "--out", "/dev/full", "--report", "/dev/full", "--json", expect=2)
+    assert json.loads(answer.stdout)["files"] == {}
+    assert answer.stderr == "privreg fit: /dev/full: No space left on device\n"
+
+
 def test_outputs_replace_old_ones_as_a_whole(folder, tmp_path):
     out = tmp_path / "model.json"
     out.write_text("old")
@@ -339,6 +350,9 @@ def test_predictions_are_bit_identical_everywhere(folder, model, people, tmp_pat
     expected = load_model(model).predict(X)
     for name in ("people.csv", "people.tsv", "people.parquet", "typed.parquet"):
         assert list(map(float, read_column(run("predict", model, folder / name).stdout))) == expected.tolist()
+    for name in ("p.pq", "p.parq", "p.PARQUET"):
+        run("predict", model, folder / "people.csv", "--out", tmp_path / name)
+        assert pq.read_table(tmp_path / name).column_names == ["prediction"]
     out = tmp_path / "p.parquet"
     run("predict", model, folder / "people.csv", "--out", out, "--keep", "name,age")
     table = pq.read_table(out)

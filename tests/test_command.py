@@ -105,6 +105,22 @@ app(sys.argv[1:])
     assert not (tmp_path / "o").exists()
 
 
+def test_python_m_privreg_is_privreg(tmp_path):
+    def both(*words):
+        own = run(*words, cwd=tmp_path)
+        module = subprocess.run(
+            [sys.executable, "-m", "privreg", *words], capture_output=True, text=True, cwd=tmp_path, check=False,
+            env=os.environ | {"COLUMNS": "110", "NO_COLOR": "1"},
+        )  # fmt: skip
+        assert (module.returncode, module.stdout, module.stderr) == (own.returncode, own.stdout, own.stderr)
+        return module
+
+    assert "Usage: privreg " in both("--help").stdout
+    assert both("--version").stdout.startswith("privreg 0")
+    assert both("fit", "x.csv").stderr.startswith("privreg fit: Missing option")
+    assert both("ledger", "status", "no.db").stderr.startswith("privreg ledger status: ")
+
+
 def test_help_and_version_load_nothing_heavy():
     code = """
 import sys

@@ -175,6 +175,24 @@ def test_predicts_on_other_kinds_of_table(tmp_path, method):
 
 
 @every_method
+def test_an_array_stands_for_a_frame_of_numbers(tmp_path, method):
+    """The model in the file does what the fitted one does."""
+    numbers = table("pandas")[["age", "rooms", "far"]]
+    model = make_method(method, k=2, calibration="strict").fit(numbers, columns()[1])
+    save_model(model, tmp_path / "model.json")
+    back = load_model(tmp_path / "model.json")
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but LoadedModel was fitted|but Private"):
+        assert np.array_equal(back.predict(numbers.to_numpy()), model.predict(numbers))
+    with (
+        pytest.warns(UserWarning, match="valid feature names"),
+        pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"),
+    ):
+        back.predict(numbers.to_numpy()[:, :2])
+    with pytest.raises(ValueError, match=r"column 'city' .* is a category"):
+        load_model(saved(tmp_path, method, "pandas")).predict(numbers.to_numpy())
+
+
+@every_method
 def test_the_same_release(tmp_path, method):
     model = fitted(method, "pandas")
     back = load_model(saved(tmp_path, method, target="price", method=method))

@@ -242,6 +242,7 @@ def test_outputs_are_not_among_the_files_of_a_folder_or_a_pattern(tmp_path, monk
     refused = [
         (deep, "data/a/b/2.parquet"), (deep, "data/0.parquet"), (deep, "link.json"), (flat, "data/0.parquet"),
         (flat, "data/new.parquet"), (folder, "data/new.parquet"), (folder, "data/a/b/2.parquet"), (folder, "link.json"),
+        (folder, "data/new.pq"), (folder, "data/a/new.PARQ"),
     ]  # fmt: skip
     for data, out in refused:
         with pytest.raises(ValueError, match="would be one of the files"):

@@ -132,6 +132,14 @@ def test_natural_order_of_odd_names(tmp_path):
     assert names(ParquetTable(tmp_path)) == [f"{n}.parq" for n in ("9", "10", "a01", "a1", "a1b2", "a1b10", "a²", "b")]
 
 
+def test_all_endings_of_parquet_are_alike(tmp_path):
+    given = ["1.parquet", "2.parq", "3.pq", "4.PARQUET", "5.Parq", "6.PQ"]
+    for name in given:
+        write(tmp_path / name, {"x": [1.0]})
+    (tmp_path / "pq").write_text("no ending")
+    assert names(ParquetTable(tmp_path)) == given
+
+
 def test_folders_hide_some_names(folder):
     inner = folder / "more.parquet"  # a folder, as dask writes it
     write(inner / "part.0.parq", {"x": [0.0]})
@@ -155,7 +163,7 @@ def test_folders_hide_some_names(folder):
 
 
 def test_no_file(tmp_path):
-    assert message(open_file, tmp_path) == f"{tmp_path} is a folder without files that end in .parquet or .parq"
+    assert message(open_file, tmp_path) == f"{tmp_path} is a folder without files that end in .parquet, .parq or .pq"
     for pattern in ("*.parquet", "no/*/x.parquet", "[ab]?"):
         assert message(open_file, tmp_path / pattern) == f"{tmp_path / pattern} matches no file"
         assert message(ParquetTable, str(tmp_path / pattern)) == f"{tmp_path / pattern} matches no file"

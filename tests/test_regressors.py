@@ -22,6 +22,7 @@ from privreg import (
     NonDP,
     NotPrivateWarning,
     NotReleasedWarning,
+    ParquetTable,
     PrivateLinearRegression,
     TukeyRegression,
 )
@@ -329,6 +330,49 @@ def test_missing_values_in_new_rows(regressor):
     predicted = model.predict(new)
     assert np.isfinite(predicted[[0, 2, 3]]).all()
     assert np.isnan(predicted[1])
+
+
+@every
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_an_array_stands_for_a_frame_of_numbers(regressor, library):
+    """As scikit-learn has it: a warning, and predictions by the order of the columns."""
+    X, y = table()
+    frame = library(dict(zip("abc", X.T, strict=True)))
+    model = small(regressor).fit(frame, y)
+    expected = model.predict(frame)
+    for array in (X, X.tolist()):
+        with pytest.warns(UserWarning, match="X does not have valid feature names, but .* was fitted with feature"):
+            assert np.array_equal(model.predict(array), expected)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert model.score(X, y) == pytest.approx(model.score(frame, y))
+    with (
+        pytest.warns(UserWarning, match="valid feature names"),
+        pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features as input"),
+    ):
+        model.predict(X[:, :2])
+
+
+@every
+def test_an_array_does_not_stand_for_categories(regressor):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(town="Oslo", flag=True)
+    model = small(regressor, categories={"town": ["Oslo", "Rome"]}).fit(frame, y)
+    with pytest.raises(ValueError, match=r"column 'town' .* is a category: pass a data frame"):
+        model.predict(X)
+    for odd in (frame[["a"]].assign(b=True), pd.DataFrame({0: X[:, 0], 1: True})):
+        model = small(regressor, categories=None).fit(odd, y)
+        with pytest.raises(ValueError, match=r"column 'b' .* is a category|other feature columns or declared levels"):
+            model.predict(X[:, :2])
+
+
+def test_methods_that_choose_predict_after_a_fit_on_parquet(tmp_path):
+    """The part that fits has an array of the chosen columns before it, whatever the levels of the file are."""
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(town=["Oslo", "Rome"] * 3000, y=y)
+    frame.to_parquet(tmp_path / "people.parquet")
+    model = small(SelectThenRegress, categories={"town": ["Oslo", "Rome"]})
+    model.fit(ParquetTable(tmp_path / "people.parquet"), "y")
+    assert np.isfinite(model.predict(frame.drop(columns="y"))).all()
 
 
 @every

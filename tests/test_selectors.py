@@ -315,6 +315,18 @@ def test_in_a_pipeline_with_names(selector):
 
 
 @both
+def test_transform_takes_an_array_for_a_frame_of_numbers(selector):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(8)])
+    fitted = selector(k=2).fit(frame, y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert np.array_equal(fitted.transform(X), fitted.transform(frame))
+    mixed = selector(k=2).fit(frame.assign(flag=y > 0), y)
+    with pytest.raises(ValueError, match=r"column 'flag' .* is a category"):
+        mixed.transform(X)
+
+
+@both
 def test_transform_wants_the_same_columns(selector):
     X, y = table()
     frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(["u"] * 400, categories=["u", "v"]), "c": X[:, 1]})

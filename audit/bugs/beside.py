@@ -7,7 +7,7 @@ import numpy as np
 
 import privreg.command.fit
 from audit.bugs.bug import BAS, FLAGSHIP, Bug, changing
-from privreg.command import request
+from privreg.command import carry_out as carrying_out
 from privreg.errors import SchemaError
 from privreg.mechanisms import mean
 from privreg.records.memory import MemoryRecords
@@ -60,12 +60,12 @@ def _count_in_a_warning(self: Any) -> list[str]:
     return [*_warnings(self), f"{self._records.n_records} complete records were used."]
 
 
-_carry_out = request.carry_out
+_carry_out = carrying_out.carry_out
 
 
-def _tell_rows(estimator: Any, source: Any, spending: Any, what: str) -> Any:
+def _tell_rows(estimator: Any, opened: Any, source: Any, what: str) -> None:
     print(f"read {len(source.data.read_text().splitlines()) - 1} rows")
-    return _carry_out(estimator, source, spending, what)
+    _carry_out(estimator, opened, source, what)
 
 
 def _print_count(self: Any, account: Any, records: Any) -> None:

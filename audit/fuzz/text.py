@@ -12,7 +12,7 @@ import pyarrow as pa
 from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import Finding, Outcome, input_file, outcome
 from audit.fuzz.record import CANARY, RARE, RECORDS, TOWNS, Use, read_file, same_but_one
-from privreg import files, text_file
+from privreg import files, text_file, text_header
 
 TEXT_USES = (
     Use("y", ("x", "town", "flag"), "id", (("town", TOWNS),)),
@@ -106,8 +106,8 @@ def fuzz_text(data: bytes) -> None:
 
 def _whole_text(content: bytes) -> None:
     path = input_file(content)
-    with text_file._open_text(path) as text:
-        header = outcome(text_file._header, text, path).value or ""
+    with text_header.open_text(path) as text:
+        header = outcome(text_header.header_line, text, path).value or ""
     found = outcome(files.open_file, path)
     messages, names = [found.message], list[str]()
     if found.value is not None:

@@ -91,15 +91,26 @@ class TableEstimator(BaseEstimator):
     _names: list[str]
 
     def _table(self, X: Any) -> Table:
-        """A new table, with the columns of the one this was fitted on."""
+        """A new table, with the columns of the one this was fitted on: by name, or by place if X is an array."""
         check_is_fitted(self)
+        named = hasattr(type(X), "columns")
+        if not named:
+            self._check_numbers()
         with isolated():
             X = rows_as_array(X)
-            table = read_table(X, self.categories)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if table.names != self._names:
+            table = read_table(X, self.categories if named else None)
+        validate_data(self, X, reset=False, skip_check_array=True)  # warns, as scikit-learn does, if X has no names
+        if table.names != self._names if named else len(table) != len(self._names):
             raise ValueError(_OTHER_COLUMNS)
         return table
+
+    def _check_numbers(self) -> None:
+        """Raise ValueError if a column was a category: an array cannot stand for that."""
+        declared = [name for name in self.categories or () if any(n.startswith(f"{name}=") for n in self._names)]
+        for name in [*self._levels().values(), *declared]:
+            raise ValueError(
+                f"column {name!r} of the table this was fitted on is a category: pass a data frame, not an array"
+            )
 
     def _tables(self, X: Any) -> Iterator[Table]:
         """The same of a table of any size, part by part."""

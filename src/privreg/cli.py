@@ -194,16 +194,20 @@ def fit(
 ) -> None:
     """Fit a linear model that reveals almost nothing about any one record."""
     with one_line("fit"):
-        with loading():
-            from privreg.command.fit import Wanted, run_fit
-            from privreg.command.request import Source, Spending
+        from privreg.command.check import check_fit
+        from privreg.command.request import Outputs, Source, Spending, Wanted
 
         source = Source(
             data, target, _names(features), _names(drop), person, category or [], categories, engine, scheduler
         )
         spending = Spending(epsilon, delta, ledger, dataset)
         wanted = Wanted(method, k, rows_per_person, max_rows_for_selection)
-        run_fit(source, spending, wanted, out, report, as_json)
+        outputs = Outputs(out, report)
+        opened = check_fit(source, spending, wanted, outputs)
+        with loading():
+            from privreg.command.fit import run_fit
+
+        run_fit(opened, source, spending, wanted, outputs, as_json)
 
 
 @app.command()
@@ -226,14 +230,18 @@ def select(
 ) -> None:
     """Choose the features that say most about the target, without a model."""
     with one_line("select"):
-        with loading():
-            from privreg.command.fit import run_select
-            from privreg.command.request import Source, Spending
+        from privreg.command.check import check_select
+        from privreg.command.request import Source, Spending
 
         source = Source(
             data, target, _names(features), _names(drop), None, category or [], categories, engine, scheduler
         )
-        run_select(source, Spending(epsilon, delta, ledger, dataset), method, k, as_json)
+        spending = Spending(epsilon, delta, ledger, dataset)
+        opened = check_select(source, spending, method)
+        with loading():
+            from privreg.command.fit import run_select
+
+        run_select(opened, source, spending, method, k, as_json)
 
 
 @app.command()
@@ -249,6 +257,9 @@ def predict(
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     with one_line("predict"):
+        from privreg.command.check import check_predict
+
+        check_predict(model, data, out, _names(keep))
         with loading():
             from privreg.command.predict import run_predict
 
@@ -306,11 +317,17 @@ def plan(
     """What accuracy to expect from a budget, before anything is spent. Reads no data."""
     import json
 
-    from privreg.planner import plan as simulate
+    from privreg.privacy.accountant import Budget
     from privreg.progress import bar
+    from privreg.regression.budgets import check_budget
 
-    with one_line("plan"), bar("simulating") as advance:
-        outlook = simulate(rows, columns, epsilon, delta, progress=advance)
+    with one_line("plan"):
+        check_budget(Budget(epsilon, delta))
+        with loading():
+            from privreg.planner import plan as simulate
+
+        with bar("simulating") as advance:
+            outlook = simulate(rows, columns, epsilon, delta, progress=advance)
     typer.echo(json.dumps(outlook.to_dict()) if as_json else str(outlook))
 
 

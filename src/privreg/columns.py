@@ -3,14 +3,16 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
-from privreg.files import DataFile
+
+if TYPE_CHECKING:
+    from privreg.files import DataFile
 
 _LISTED = 8  # columns named in a message
 
@@ -26,7 +28,7 @@ class Columns:
 
 
 def choose_columns(
-    file: DataFile,
+    file: "DataFile",
     target: str,
     features: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -35,14 +37,32 @@ def choose_columns(
 ) -> Columns:
     """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
     categories = categories or {}
-    _check_names(file, target, features, drop, person, categories)
-    _check_uses(target, features, drop, person)
-    chosen = list(features) or [name for name in file.columns if name not in (target, person, *drop)]
-    if not chosen:
-        raise SchemaError(f"no features are left: {file.path} has no column besides the target and those left out")
+    chosen = choose_names(list(file.columns), file.path, target, features, drop, person, categories)
     _check_target(file, target)
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
         raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
+    named = bool(features)
+    _check_text([name for name in chosen if file.columns[name] == "text" and name not in categories], named)
+    levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
+    declared = {name: given for name, given in levels.items() if given is not None}
+    return Columns(target, chosen, person, declared)
+
+
+def choose_names(
+    columns: Sequence[str],
+    path: Path | str,
+    target: str,
+    features: Sequence[str],
+    drop: Sequence[str],
+    person: str | None,
+    categories: Iterable[str],
+) -> list[str]:
+    """The features, by the names of the columns alone: a header is enough. `categories` are those with levels."""
+    _check_names(columns, path, target, features, drop, person, categories)
+    _check_uses(target, features, drop, person)
+    chosen = list(features) or [name for name in columns if name not in (target, person, *drop)]
+    if not chosen:
+        raise SchemaError(f"no features are left: {path} has no column besides the target and those left out")
     for name in categories:
         if name == target:
             raise SchemaError(
@@ -50,11 +70,7 @@ def choose_columns(
             )
         if name not in chosen:
             raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
-    named = bool(features)
-    _check_text([name for name in chosen if file.columns[name] == "text" and name not in categories], named)
-    levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
-    declared = {name: given for name, given in levels.items() if given is not None}
-    return Columns(target, chosen, person, declared)
+    return chosen
 
 
 def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any]]:
@@ -73,24 +89,25 @@ def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any
 
 
 def _check_names(
-    file: DataFile,
+    columns: Sequence[str],
+    path: Path | str,
     target: str,
     features: Sequence[str],
     drop: Sequence[str],
     person: str | None,
-    categories: Mapping[str, Sequence[Any]],
+    categories: Iterable[str],
 ) -> None:
     given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
     given += [("--person", person)] if person is not None else []
     given += [("--category", name) for name in categories]
     for option, name in given:
-        if name not in file.columns:
-            raise unknown_column(option, name, file)
+        if name not in columns:
+            raise unknown_column(option, name, columns, path)
 
 
-def unknown_column(option: str, name: str, file: DataFile) -> SchemaError:
+def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | str) -> SchemaError:
     """The error for a name that no column has, with the nearest one that there is."""
-    return SchemaError(f"{option}: no column {name!r} in {file.path}; {_advice(name, list(file.columns))}")
+    return SchemaError(f"{option}: no column {name!r} in {path}; {_advice(name, list(columns))}")
 
 
 def _advice(name: str, columns: list[str]) -> str:
@@ -118,7 +135,7 @@ def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], perso
             raise SchemaError(f"--features: column {name!r} is listed twice")
 
 
-def _check_target(file: DataFile, target: str) -> None:
+def _check_target(file: "DataFile", target: str) -> None:
     kind = file.columns[target]
     if kind not in ("number", "boolean"):
         held = "categories" if kind == "category" else kind
@@ -145,7 +162,7 @@ def _leave_out(it: str, names: list[str], named: bool) -> str:
     return f"leave {it} out of --features" if named else f"leave {it} out with --drop {','.join(names)}"
 
 
-def _levels(file: DataFile, name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
+def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
     """The levels of a feature; None if it needs none."""
     kind = file.columns[name]
     if kind not in ("number", "boolean", "text", "category"):

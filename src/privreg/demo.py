@@ -81,8 +81,17 @@ def run_demo() -> None:
     out = console()
     show_demo(out, model, table)
     out.print(f"\nThe report is in {REPORT}, the model in {MODEL}. On your own file:")
-    program = "privreg" if which("privreg") else os.path.relpath(sys.argv[0])
-    out.print(f"  {program} fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html", soft_wrap=True)
+    out.print(
+        f"  {_program()} fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html", soft_wrap=True
+    )
+
+
+def _program() -> str:
+    """How this command can be started again."""
+    if which("privreg"):
+        return "privreg"
+    as_module = Path(sys.argv[0]).name == "__main__.py"
+    return f"{Path(sys.executable).name} -m privreg" if as_module else os.path.relpath(sys.argv[0])
 
 
 def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> None:

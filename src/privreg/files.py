@@ -11,12 +11,12 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
+
+if TYPE_CHECKING:  # arrow takes long to load, and wrong names of files and columns are known before
+    import pyarrow as pa
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")
 
@@ -30,7 +30,7 @@ _REFUSED = {
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
 }
-_PARQUET_ENDS = (".parquet", ".parq")
+PARQUET_ENDS = (".parquet", ".parq", ".pq")  # in any case
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 Levels = Mapping[str, Sequence[Any]]
@@ -56,8 +56,10 @@ class DataFile:
         categories: Levels,
         progress: Progress | None = None,
         identifiers: Sequence[str] = (),
-    ) -> pa.Table:
+    ) -> "pa.Table":
         """All records, of these columns only. `progress` is told which part of the file has been read."""
+        import pyarrow as pa
+
         self._check(columns, categories, identifiers)
         tell = progress or (lambda _: None)
         tables = list(self._tables(columns, categories, identifiers, False, tell))
@@ -66,7 +68,7 @@ class DataFile:
 
     def batches(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
-    ) -> Iterator[pa.Table]:
+    ) -> "Iterator[pa.Table]":
         """The same rows part by part, in bounded memory; a row that is not as wide as the header is an error."""
         self._check(columns, categories, identifiers)
         return self._tables(columns, categories, identifiers, True, lambda _: None)
@@ -85,12 +87,12 @@ class DataFile:
             if name in categories:
                 levels_type(name, categories[name])
 
-    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
+    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "pa.Table":
         raise NotImplementedError
 
     def _tables(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
+    ) -> "Iterator[pa.Table]":
         raise NotImplementedError
 
 
@@ -99,13 +101,26 @@ def open_file(path: str | Path) -> DataFile:
 
     What the operating system refuses is an OSError, an unusable file a SchemaError.
     """
-    from privreg.parquet import ParquetTable
+    path = Path(path)
+    if is_parquet(path):
+        from privreg.parquet import ParquetTable
+
+        return ParquetTable(path)
     from privreg.text_file import TextFile
 
-    path = Path(path)
-    if path.is_dir() or is_pattern(path) or first_bytes(path).startswith(b"PAR1"):
-        return ParquetTable(path)
     return TextFile(path)
+
+
+def header_names(path: Path) -> list[str] | None:
+    """The names of the columns of a text file, at once; None for Parquet, whose schema takes arrow to read."""
+    from privreg.text_header import read_header
+
+    return None if is_parquet(path) else read_header(path).names
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path stands for Parquet files: a folder, a pattern, or a file that begins like one."""
+    return path.is_dir() or is_pattern(path) or first_bytes(path).startswith(b"PAR1")
 
 
 def first_bytes(path: Path) -> bytes:
@@ -123,6 +138,11 @@ def first_bytes(path: Path) -> bytes:
     return start
 
 
+def is_parquet_name(path: Path) -> bool:
+    """Whether a file's name says that it is Parquet."""
+    return path.suffix.lower() in PARQUET_ENDS
+
+
 def is_pattern(path: Path) -> bool:
     """Whether a name stands for others. A file with such a name is meant itself."""
     return bool(_wild(str(path))) and not path.exists()
@@ -137,7 +157,7 @@ def parquet_files(source: Path) -> list[Path]:
     else:
         return [source]
     if not found:
-        ends = "is a folder without files that end in .parquet or .parq" if root is source else "matches no file"
+        ends = "is a folder without files that end in .parquet, .parq or .pq" if root is source else "matches no file"
         raise SchemaError(f"{source} {ends}")
     for path in found:
         for folder in path.relative_to(root).parts[:-1]:
@@ -153,7 +173,7 @@ def _below(folder: Path) -> list[Path]:
     found = []
     for top, folders, names in os.walk(folder, onerror=_fail, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(_LEFT_OUT)]
-        found += [Path(top, name) for name in names if name.endswith(_PARQUET_ENDS) and not name.startswith(_LEFT_OUT)]
+        found += [Path(top, name) for name in names if not name.startswith(_LEFT_OUT) and is_parquet_name(Path(name))]
     return found
 
 
@@ -187,6 +207,8 @@ def _natural(name: str) -> tuple[list[str | int], str]:
 
 def levels_type(column: str, levels: Sequence[Any]) -> str:
     """The kind that declared levels have in common."""
+    import numpy as np
+
     if levels and all(isinstance(level, str) for level in levels):
         return "text"
     if levels and all(isinstance(level, bool | np.bool_) for level in levels):

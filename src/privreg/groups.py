@@ -1,12 +1,12 @@
 """Records in groups."""
 
 import numpy as np
-from numba import njit
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Int64
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sort_by_group(group: Int64, groups: int) -> tuple[Int64, Int64]:
     """Record numbers sorted by group, in their old order within a group, and where each group begins and the last ends.
 

@@ -47,7 +47,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
 
 def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
     """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
-    from privreg.files import is_pattern, parquet_files
+    from privreg.files import is_parquet_name, is_pattern, parquet_files
 
     if not data.is_dir() and not is_pattern(data):
         return
@@ -56,9 +56,7 @@ def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
         if path is None:
             continue
         place = Path(os.path.realpath(path))
-        inside = (
-            data.is_dir() and Path(os.path.realpath(data)) in place.parents and place.suffix in (".parquet", ".parq")
-        )
+        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and is_parquet_name(place)
         if _identity(path) in taken or inside or place.match(os.path.realpath(data)):
             raise ValueError(f"{name} {path} would be one of the files of {data}; write it somewhere else")
 

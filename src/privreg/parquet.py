@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from privreg.errors import SchemaError
 from privreg.files import DataFile, Levels, Progress, first_bytes, levels_type, parquet_files
-from privreg.text_file import BLANKS, cells_as
+from privreg.text_header import BLANKS
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
 _BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all
@@ -55,9 +55,9 @@ class ParquetTable(DataFile):
     Parameters
     ----------
     source : a path, a pattern such as `data/*.parquet` or `data/**/*.parquet`, a folder, or a list of paths
-        A folder stands for all files in it and below whose names end in .parquet or .parq. Folders and patterns leave
-        out what begins with _ or . and give the files in the natural order of their names (part.2 before part.10), a
-        list in its own order.
+        A folder stands for all files in it and below whose names end in .parquet, .parq or .pq. Folders and patterns
+        leave out what begins with _ or . and give the files in the natural order of their names (part.2 before
+        part.10), a list in its own order.
 
     Attributes
     ----------
@@ -379,6 +379,8 @@ def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
         text = pc.cast(array, pa.large_string())
         return text if is_text else pc.replace_substring_regex(text, r"\.0$", "")
     if is_text:
+        from privreg.text_file import cells_as
+
         return cells_as(kind, pc.ascii_trim(array, BLANKS), (), ".")
     if kind == "number":
         return pc.cast(array, pa.float64(), safe=False)

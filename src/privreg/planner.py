@@ -14,7 +14,8 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.noise import SeededNoise
 from privreg.records.memory import MemoryRecords
-from privreg.regression.fitting import Fitting, check_budget
+from privreg.regression.budgets import check_budget
+from privreg.regression.fitting import Fitting
 from privreg.regression.schedule import make_schedule
 from privreg.tables import read_table
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger import PERSON, RECORD, Ledger, Open, Request, amount, entered, running_budget
+from privreg.privacy.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
 from privreg.tables import name_of
 
 
@@ -30,9 +30,7 @@ class Spender:
     def _budget(self) -> Budget:
         """What the fit may spend: a ledger keeps a part of delta."""
         self._check_spending()
-        if self.ledger is None:
-            return Budget(self.epsilon, self.delta)
-        return running_budget(amount(self.epsilon, "epsilon"), amount(self.delta, "delta"))
+        return budget_of(self.epsilon, self.delta, self.ledger is not None)
 
     def _check_spending(self) -> None:
         """Raise ValueError if ledger, dataset and random_state do not go together."""
@@ -74,8 +72,5 @@ class Spender:
 
 
 def ledger_unit(groups: Any) -> str:
-    """How a ledger calls the unit. People that are told apart by another column are another unit."""
-    if groups is None:
-        return RECORD
-    name = name_of(groups)
-    return PERSON if name is None else f"{PERSON} by {name}"
+    """How a ledger calls the unit."""
+    return RECORD if groups is None else people_by(name_of(groups))

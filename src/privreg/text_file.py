@@ -11,10 +11,8 @@ quote that is not closed, is left out when records are read, and refused when ro
 needs its answer.
 """
 
-import csv
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,17 +23,12 @@ import pyarrow.csv as pa_csv
 
 from privreg.errors import SchemaError
 from privreg.files import MISSING, DataFile, Levels, Progress, levels_type
+from privreg.text_header import BLANKS, header_line, number_pattern, open_text, read_header
 
 SCHEMA_ROWS = 100
-BLANKS = " \t\n\r\v\f"
 
-_SEPARATORS = ",;\t|"
-_NO_SEPARATOR = "\x1f"  # of a file with one column; no program writes it into a cell
-_HEADER_LIMIT = 1 << 20
 _BLOCK = 1 << 22  # bytes of text that are parsed at a time, or one line if that is longer
 
-# Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
-_NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 # Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
 _PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
 _PLAIN_LENGTH = 64
@@ -47,14 +40,12 @@ class TextFile(DataFile):
     path: Path
 
     def __init__(self, path: Path) -> None:
-        with _open_text(path) as text:
-            header = _header(text, path)
-        self._separator = _separator(header)
-        self._names = _names(header, self._separator, path)
+        header = read_header(path)
+        self._names, self._separator = header.names, header.separator
         self.path = path
         rows = self._schema_rows()
         self._mark = "." if self._separator == "," else _decimal_mark(rows)
-        number = _number_pattern(self._mark)
+        number = number_pattern(self._mark)
         super().__init__(path, {name: _kind_of_cells(cells, number) for name, cells in rows.items()})
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
@@ -119,15 +110,15 @@ class TextFile(DataFile):
                 odd.append((row.number, row.actual_columns))
             return "skip"
 
-        with _open_text(self.path) as text:
-            _header(text, self.path)
+        with open_text(self.path) as text:
+            header_line(text, self.path)
             stream = _Utf8(text, self._separator, len(self._names))
             size = max(self.path.stat().st_size, 1)
             with pa_csv.open_csv(pa.PythonFile(stream, mode="r"), *self._options(columns, skip)) as reader:
                 for count, batch in enumerate(reader):
                     yield pa.Table.from_batches([batch]), odd
                     progress(min(stream.positions[min(count, len(stream.positions) - 1)] / size, 1.0))
-                yield reader.schema.empty_table(), odd  # odd rows after the last good one
+                yield pa.Table.from_batches([], reader.schema), odd  # odd rows after the last good one
 
     def _options(self, columns: Sequence[str], skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
         return (
@@ -191,71 +182,12 @@ def _closed_quotes(separator: str) -> re.Pattern[str]:
     return re.compile(f"{field}(?:{re.escape(separator)}{field})*+")
 
 
-def _open_text(path: Path) -> TextIO:
-    return path.open(encoding="latin-1", newline=None)
-
-
-def _header(text: TextIO, path: Path) -> str:
-    """The first line that is not blank. The text is then at the first record.
-
-    A quoted name may not go on in the next line: that may be a record, and names are shown.
-    """
-    header = ""
-    while not header.strip(BLANKS):
-        header = text.readline(_HEADER_LIMIT)
-        if not header:
-            raise SchemaError(f"{path} is empty")
-    if len(header) >= _HEADER_LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
-        raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
-    try:
-        header = header.encode("latin-1").decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
-    if "\0" in header:
-        raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
-    return header
-
-
-_QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
-_OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
-
-
-def _outside_quotes(header: str) -> str:
-    return _QUOTED.sub(r"\1", header.removeprefix("ï»¿"))  # a byte order mark, read as Latin-1
-
-
-def _separator(header: str) -> str:
-    count = Counter(c for c in _outside_quotes(header) if c in _SEPARATORS)
-    return max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
-
-
-def _names(header: str, separator: str, path: Path) -> list[str]:
-    try:
-        fields = next(csv.reader([header], delimiter=separator, skipinitialspace=True))
-    except csv.Error:  # a name of more than 131,072 characters
-        raise SchemaError(f"the header line of {path} cannot be read") from None
-    names = [name.strip() for name in fields]
-    if len(names) > 1 and all(_number_pattern(".").fullmatch(name) for name in names):
-        raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
-    times = Counter(names)
-    for position, name in enumerate(names, 1):
-        if not name:
-            raise SchemaError(f"column {position} of {path} has no name in the header line; name it or remove it")
-        if times[name] > 1:
-            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-    return names
-
-
-def _number_pattern(mark: str) -> re.Pattern[str]:
-    return re.compile(_NUMBER.format(mark=re.escape(mark)))
-
-
 def _decimal_mark(rows: dict[str, list[str]]) -> str:
     """The mark of the file, by the cells of the schema rows that have one: a point unless commas outnumber it."""
     every = [cell for cells in rows.values() for cell in cells]
 
     def fractions(mark: str) -> int:
-        pattern = _number_pattern(mark)
+        pattern = number_pattern(mark)
         return sum(mark in cell and bool(pattern.fullmatch(cell)) for cell in every)
 
     return "," if fractions(",") > fractions(".") else "."
@@ -287,7 +219,7 @@ def cells_as(kind: str, cells: pa.Array, levels: Sequence[Any], mark: str) -> pa
 
 def _numbers(cells: pa.Array, mark: str) -> pa.Array:
     """The numbers among stripped cells. Plain ones are read by arrow, the others one by one; the cell alone decides."""
-    pattern = _number_pattern(mark)
+    pattern = number_pattern(mark)
 
     def number(cell: str) -> float | None:
         if not pattern.fullmatch(cell):

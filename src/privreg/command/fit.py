@@ -3,77 +3,66 @@
 import json
 import shlex
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import privreg
-from privreg.command.request import Source, Spending, carry_out
+from privreg.command.carry_out import carry_out
+from privreg.command.check import SELECTORS, Opened, check_method
+from privreg.command.request import Outputs, Source, Spending, Wanted
 from privreg.command.show import show_fit, show_selection
 from privreg.model_file import save_model
-from privreg.outputs import check_apart, check_outside, check_place, write_whole
-from privreg.paper.methods import FLAGSHIP, METHODS, make_method, selects
+from privreg.outputs import write_whole
+from privreg.paper.methods import FLAGSHIP, make_method
 from privreg.privacy.ledger import Ledger
 from privreg.regression.private_linear import PrivateLinearRegression
-from privreg.release import release_of
+from privreg.release import Release, release_of
 from privreg.report.model import Asked, report_page
 
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
-PRIVATE = [name for name in METHODS if name != "NonDP"]
-SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What kind of model."""
-
-    method: str = "auto"
-    k: int | str = "auto"
-    rows_per_person: int = 1
-    max_rows_for_selection: int | None = None
 
 
 def run_fit(
-    source: Source, spending: Spending, wanted: Wanted, out: Path | None, report: Path | None, as_json: bool
+    opened: Opened, source: Source, spending: Spending, wanted: Wanted, outputs: Outputs, as_json: bool
 ) -> None:
-    """Fit a model, write what was asked for, and print it."""
-    estimator, name = make_estimator(wanted, source, spending)
-    if wanted.rows_per_person != 1 and source.person is None:
-        raise ValueError("--rows-per-person needs --person, the column that names people")
-    places = {"model": out, "report": report}
-    for place in filter(None, places.values()):
-        check_place(place)
-    inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
-    check_apart({"--out": out, "--report": report}, inputs)
-    check_outside({"--out": out, "--report": report}, source.data)
-    carry_out(estimator, source, f"fit {source.target}: {name}")
+    """Fit a model as `check_fit` has found it possible, write what was asked for, and print it."""
+    name = check_method(wanted, source)
+    estimator = make_estimator(name, wanted, spending)
+    carry_out(estimator, opened, source, f"fit {source.target}: {name}")
     release = release_of(estimator, source.target, name)
     ledger = _entry(spending, estimator._entry)
-    failed: OSError | None = None
-    try:
-        if out is not None:
-            save_model(estimator, out, target=source.target, method=name)
-        if report is not None:
-            command = shlex.join(["privreg", *sys.argv[1:]])
-            asked = Asked(source.data.name, command, source.person, ledger, model=str(out) if out else None)
-            write_whole(report, report_page(release, asked))
-    except OSError as error:  # the budget is spent: what it bought is shown in any case
-        failed = error
-    files = {kind: str(place) for kind, place in places.items() if place is not None}
+    asked = Asked(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
+    files, failures = _write(estimator, release, asked, outputs)
     if as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
         show_fit(release, files, ledger)
-    if failed is not None:
-        raise failed
+    for failure in failures:
+        raise failure
 
 
-def run_select(source: Source, spending: Spending, method: str, k: int, as_json: bool) -> None:
-    """Choose features and print them."""
-    if method not in SELECTORS:
-        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
+def _write(estimator: Any, release: Release, asked: Asked, outputs: Outputs) -> tuple[dict[str, str], list[OSError]]:
+    """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
+    files, failures = dict[str, str](), list[OSError]()
+    if outputs.out is not None:
+        try:
+            save_model(estimator, outputs.out, target=release.target, method=release.method)
+            files["model"] = str(outputs.out)
+        except OSError as error:
+            failures.append(error)
+    if outputs.report is not None:
+        try:
+            write_whole(outputs.report, report_page(release, replace(asked, model=files.get("model"))))
+            files["report"] = str(outputs.report)
+        except OSError as error:
+            failures.append(error)
+    return files, failures
+
+
+def run_select(opened: Opened, source: Source, spending: Spending, method: str, k: int, as_json: bool) -> None:
+    """Choose features as `check_select` has found it possible, and print them."""
     selector = getattr(privreg, SELECTORS[method])(k=k, **spending.options())
-    carry_out(selector, source, f"select for {source.target}: {type(selector).__name__}")
+    carry_out(selector, opened, source, f"select for {source.target}: {type(selector).__name__}")
     ledger = _entry(spending, selector._entry)
     if as_json:
         chosen = {"method": method, "target": source.target, "selected_features": selector.selected_features_}
@@ -83,21 +72,13 @@ def run_select(source: Source, spending: Spending, method: str, k: int, as_json:
         show_selection(selector, source.target, ledger)
 
 
-def make_estimator(wanted: Wanted, source: Source, spending: Spending) -> tuple[Any, str]:
-    """The estimator of a method, and the name to show."""
-    method, k, options = wanted.method, wanted.k, spending.options()
-    if method in ("auto", FLAGSHIP):
+def make_estimator(method: str, wanted: Wanted, spending: Spending) -> Any:
+    """The estimator of a method."""
+    k, options = wanted.k, spending.options()
+    if method == FLAGSHIP:
         rows, most = wanted.rows_per_person, wanted.max_rows_for_selection
-        return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most, **options), FLAGSHIP
-    if method not in PRIVATE:
-        raise ValueError(f"--method must be one of auto, {', '.join(PRIVATE)}; got {method!r}")
-    if wanted.max_rows_for_selection is not None:
-        raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
-    if source.person is not None:
-        raise ValueError(f"--person: {method} protects records, not people; leave --method out")
-    if not selects(method) and k != "auto":
-        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
-    return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict", **options), method
+        return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most, **options)
+    return make_method(method, k=USUAL_K if k == "auto" else int(k), calibration="strict", **options)
 
 
 def _entry(spending: Spending, number: int | None) -> dict[str, Any] | None:

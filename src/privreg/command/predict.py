@@ -13,26 +13,16 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privreg.columns import unknown_column
-from privreg.errors import ModelFileError, SchemaError
-from privreg.files import DataFile, open_file
+from privreg.command.check import PREDICTION, TABS, check_kept
+from privreg.errors import ModelFileError
+from privreg.files import DataFile, is_parquet_name, open_file
 from privreg.model_file import load_model
-from privreg.outputs import check_apart, check_outside, check_place, whole_file
+from privreg.outputs import whole_file
 from privreg.progress import stages
-
-PREDICTION = "prediction"
-_PARQUET = (".parquet", ".pq")
-_TABS = (".tsv", ".tab")
-_ENDINGS = ("", ".csv", ".txt", *_TABS, *_PARQUET)
 
 
 def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
-    """Write a prediction for each row of the file: to a file, or to standard output as CSV."""
-    if out is not None:
-        if out.suffix.lower() not in _ENDINGS:
-            raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
-        check_place(out)
-        check_apart({"--out": out}, {"DATA": data, "the model": model_file})
-        check_outside({"--out": out}, data)
+    """Write a prediction for each row: to a file, or to standard output as CSV. `check_predict` comes before."""
     model = load_model(model_file)
     features = list(getattr(model, "feature_names_in_", []))
     if not features:
@@ -57,12 +47,8 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
 def _check_columns(file: DataFile, features: list[str], keep: list[str]) -> None:
     for name in features:
         if name not in file.columns:
-            raise unknown_column("the model needs a column that is missing", name, file)
-    for name in keep:
-        if name not in file.columns:
-            raise unknown_column("--keep", name, file)
-    if PREDICTION in keep or len(set(keep)) < len(keep):
-        raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
+            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
+    check_kept(keep, file.columns, file.path)
 
 
 @contextmanager
@@ -75,9 +61,9 @@ def _sink(out: Path | None) -> Iterator[BinaryIO]:
 
 
 def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
-    if out is not None and out.suffix.lower() in _PARQUET:
+    if out is not None and is_parquet_name(out):
         return pq.ParquetWriter(sink, schema)
-    separator = "\t" if out is not None and out.suffix.lower() in _TABS else ","
+    separator = "\t" if out is not None and out.suffix.lower() in TABS else ","
     head = io.StringIO()
     csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)  # arrow would quote every name
     sink.write(head.getvalue().encode())

@@ -8,9 +8,9 @@ order, so one record moves them by its own product and by nothing else (docs/pro
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int64
 
 Int16 = NDArray[np.int16]
@@ -25,7 +25,7 @@ def grid_for(width: int) -> float:
     return NORM - 1.0 - np.sqrt(width) / 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def shrink_factors(rows: Float64, clip: float) -> Float64:
     """For each row with a one appended, min(1, clip/norm)."""
     n, d = rows.shape
@@ -54,7 +54,7 @@ class RoundRows:
         return out
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _round_rows(rows: Float64, clip: float, grid: float, out: Int16) -> None:
     n, d = rows.shape
     factors = shrink_factors(rows, clip)
@@ -86,7 +86,7 @@ class ResidualSums:
         return _residual_sums(columns, target, self.theta, self.clip)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _residual_sums(columns: Int16, target: Float64, theta: Float64, clip: float) -> Int64:
     # A record's residual is computed by the same operations in the same order wherever the record stands.
     width, n = columns.shape

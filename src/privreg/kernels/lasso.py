@@ -7,16 +7,16 @@ by one column at a time, and the answer is exact up to rounding after finitely m
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int64
 
 _ROUNDING = 1e-12  # a correlation counts as above its penalty only beyond this
 _DEPENDENT = 1e-7  # a unit column this close to the span of the active ones counts as inside it
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_votes(rows: Float64, target: Float64, bounds: Int64, k: int, alpha: float) -> Int64:
     """For each column, in how many groups it is among the k largest nonzero |coefficients|; the intercept never is.
 
@@ -38,7 +38,7 @@ def count_votes(rows: Float64, target: Float64, bounds: Int64, k: int, alpha: fl
     return votes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
     """The Lasso coefficients of one problem, the intercept's last. No finite input raises or gives NaN."""
     n, d = rows.shape
@@ -107,7 +107,7 @@ def solve(rows: Float64, target: Float64, alpha: float) -> Float64:
     return w
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _dot(a: Float64, b: Float64) -> float:
     """Not BLAS: the same group must give the same bits whatever the alignment or number of threads."""
     even = odd = 0.0
@@ -119,7 +119,7 @@ def _dot(a: Float64, b: Float64) -> float:
     return even + odd
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _unit_columns(rows: Float64) -> tuple[Float64, Float64]:
     """The columns and one of ones, each as a unit vector, and their norms (0 for a column of zeros)."""
     n, d = rows.shape
@@ -140,7 +140,7 @@ def _unit_columns(rows: Float64) -> tuple[Float64, Float64]:
     return units, norms
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _most_violating(
     units: Float64, residual: Float64, penalty: Float64, sign: Float64, blocked: NDArray[np.bool_]
 ) -> int:
@@ -155,7 +155,7 @@ def _most_violating(
     return best
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _append(column: Float64, q: Float64, r: Float64, size: int) -> bool:
     """Extend the factorisation by a unit column; False, with r[:size, size] set, if it depends on the active ones."""
     rest = column.copy()
@@ -173,7 +173,7 @@ def _append(column: Float64, q: Float64, r: Float64, size: int) -> bool:
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _slide(r: Float64, size: int, v: Float64, sign: Float64, active: Int64, j: int) -> int:
     """Move along the combination of active columns that replaces the dependent column j, until one reaches zero.
 
@@ -193,7 +193,7 @@ def _slide(r: Float64, size: int, v: Float64, sign: Float64, active: Int64, j: i
     return leaving
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _minimiser(
     q: Float64, r: Float64, size: int, y: Float64, penalty: Float64, sign: Float64, active: Int64
 ) -> Float64:
@@ -209,7 +209,7 @@ def _minimiser(
     return _back_substitute(r, size, right)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _back_substitute(r: Float64, size: int, right: Float64) -> Float64:
     for a in range(size - 1, -1, -1):
         for b in range(a + 1, size):
@@ -218,7 +218,7 @@ def _back_substitute(r: Float64, size: int, right: Float64) -> Float64:
     return right
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _remove(q: Float64, r: Float64, active: Int64, sign: Float64, v: Float64, size: int, position: int) -> int:
     """Drop the active column at `position` by Givens rotations; returns the new number of active columns."""
     sign[active[position]] = 0.0

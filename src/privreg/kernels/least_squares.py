@@ -7,15 +7,15 @@ of the table: no BLAS, no tolerance that another group could influence.
 """
 
 import numpy as np
-from numba import njit
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int64
 
 DEPENDENT = 1e-10  # a unit column this close to the span of the others counts as inside it
 LARGEST = 2.0**1000  # no coefficient is larger, so that differences of two are finite
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def solve_groups(rows: Float64, target: Float64, bounds: Int64, models: Float64, units: Float64) -> None:
     """Fill models[g] with the coefficients of group g, the intercept's last, and units[g] with their natural units.
 
@@ -52,7 +52,7 @@ def solve_groups(rows: Float64, target: Float64, bounds: Int64, models: Float64,
             models[g, j] = min(max(value, -LARGEST), LARGEST) if value == value else 0.0  # NaN: 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _unit(column: Float64, n: int, size: float) -> float:
     """Divide by `size` and then by the length, which is returned (0 for a column of zeros)."""
     if size == 0:
@@ -68,7 +68,7 @@ def _unit(column: Float64, n: int, size: float) -> float:
     return length
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _least_norm(a: Float64, y: Float64) -> Float64:
     """The least-squares solution of least norm for the columns a[0], a[1], … and the right side y; destroys both."""
     p, n = a.shape
@@ -109,7 +109,7 @@ def _least_norm(a: Float64, y: Float64) -> Float64:
     return _least_norm_of_rows(a, y, order, diagonal, rank)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _reflect(vector: Float64, other: Float64, k: int, n: int, half: float) -> None:
     along = 0.0
     for i in range(k, n):
@@ -119,7 +119,7 @@ def _reflect(vector: Float64, other: Float64, k: int, n: int, half: float) -> No
         other[i] -= along * vector[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _least_norm_of_rows(a: Float64, y: Float64, order: Int64, diagonal: Float64, rank: int) -> Float64:
     """The solution of least norm of the `rank` independent equations left by the factorisation."""
     p = order.size

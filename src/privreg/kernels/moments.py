@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from privreg.kernels.boosting import NORM, Int16, grid_for
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int64
 
 _ENTRY = 2**22  # largest entry of a rounded matrix: 2^22 · 2^15 · 2^14 columns stay below 2^53
@@ -56,7 +56,7 @@ def linear_scores(columns: Int16, theta: Float64) -> Float64:
     return np.asarray(whole[:, 0] @ columns.astype(np.float64) * units[0])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def round_residuals(residuals: Float64, clips: Float64, squares: Int64) -> Float64:
     """Residuals in whole multiples of clip/NORM, with |u|·|r| ≤ NORM² exactly: clipped to ±clip where |u| = NORM.
 
@@ -74,7 +74,7 @@ def round_residuals(residuals: Float64, clips: Float64, squares: Int64) -> Float
     return whole
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sums_of_squares(residuals: Float64) -> Int64:
     """Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM, of each row: one record adds at most NORM²."""
     sums = np.zeros(residuals.shape[0], np.int64)
@@ -104,7 +104,7 @@ def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:
     return np.rint(matrix / units), units
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _shrink(
     whole: Float64,
     units: Float64,

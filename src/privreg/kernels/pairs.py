@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Int32, Int64, Ranks
 from privreg.kernels.threads import share_out
 
@@ -74,7 +75,7 @@ def _pair(pivot: Ranks, slots: Int32, column: Ranks, ordered: Int32) -> int:
     return int(_distinct(ordered, pivot.starts)) - broken
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _slots(rank: Int32, starts: Int32) -> Int32:
     """Each record's place when sorted by rank (a counting sort); the rank itself when all are distinct."""
     if starts.size == 0:
@@ -88,13 +89,13 @@ def _slots(rank: Int32, starts: Int32) -> Int32:
     return slots
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _in_order(rank: Int32, slots: Int32, ordered: Int32) -> None:
     for i in range(rank.size):
         ordered[np.uint64(slots[i])] = rank[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _two_valued(upper: Int32, rank: Int32, starts: Int32) -> np.int64:
     """Σ over records with the upper value of (records below − records above) in the other column.
 
@@ -159,7 +160,7 @@ _bump_32x16 = _vector_bump(32, 16)
 _bump_own_32x16 = _vector_bump(32, 16, own=True)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _levels(size: int) -> tuple[NDArray[np.uint64], Int32]:
     """A tree of 16-counter nodes over `size` leaves: where each level begins, and the zeroed counters."""
     begins = np.empty(16, np.uint64)
@@ -175,7 +176,7 @@ def _levels(size: int) -> tuple[NDArray[np.uint64], Int32]:
         size = nodes
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _below(begins: NDArray[np.uint64], counters: Int32, leaf: np.uint64) -> np.int64:
     below = np.int64(0)
     for level in range(begins.size):
@@ -184,14 +185,14 @@ def _below(begins: NDArray[np.uint64], counters: Int32, leaf: np.uint64) -> np.i
     return below
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _insert(begins: NDArray[np.uint64], counters: Int32, leaf: np.uint64) -> None:
     for level in range(begins.size):
         _bump_32x16(counters, begins[level] + leaf)
         leaf >>= np.uint64(4)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _few_levels(ranks: Int32, starts: Int32) -> np.int64:
     """Counters for a column of at most FEW distinct ranks; `starts` bounds the tied groups of the visiting order.
 
@@ -215,7 +216,7 @@ def _few_levels(ranks: Int32, starts: Int32) -> np.int64:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _few_levels_in_parts(ranks: Int32) -> np.int64:
     """The same for a visiting order without ties: four parts are counted side by side, then against each other.
 
@@ -261,7 +262,7 @@ def _few_levels_in_parts(ranks: Int32) -> np.int64:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _break_ties(ranks: Int32, own_starts: Int32, starts: Int32) -> np.int64:
     """Give tied ranks consecutive numbers in the visiting order, in place.
 
@@ -291,7 +292,7 @@ _UPPER = np.uint64(15)
 _TOP = np.uint64(19)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _distinct(ranks: Int32, starts: Int32) -> np.int64:
     """Bitmap and tree over the ranks 0 … n−1 of a column without ties."""
     n = ranks.size
@@ -322,7 +323,7 @@ def _distinct(ranks: Int32, starts: Int32) -> np.int64:
     return total
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _visited_below(words: Any, lower: Any, upper: Any, top: Any, r: np.uint64) -> np.int64:
     bit = np.uint64(1) << (r & np.uint64(63))
     in_word = np.int64(_popcount(words[r >> _WORD] & (bit - np.uint64(1))))
@@ -330,7 +331,7 @@ def _visited_below(words: Any, lower: Any, upper: Any, top: Any, r: np.uint64) -
     return in_word + in_nodes
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _visit(words: Any, lower: Any, upper: Any, top: Any, r: np.uint64) -> None:
     words[r >> _WORD] |= np.uint64(1) << (r & np.uint64(63))
     _bump_16x16(lower, r >> _WORD)

@@ -5,9 +5,9 @@ from math import frexp
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.threads import share_out
 
 Int32 = NDArray[np.int32]
@@ -66,7 +66,7 @@ def rank_column(values: Float64, scratch: _Bits | None = None, out: Int32 | None
     return Ranks(rank, starts.copy() if distinct < values.size else np.empty(0, np.int32), distinct)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def copy_columns(array: Float64, first: int, out: Float64) -> None:
     """out[c] = column first + c of a row-major array, in chunks of rows that stay in the cache."""
     n = array.shape[0]
@@ -93,7 +93,7 @@ def rank_columns(columns: SupportsColumns, n_jobs: int | None = None) -> list[Ra
     return cast(list[Ranks], ranks)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _two_valued(values: Float64, rank: Int32) -> Int32:
     """Ranks of a column with at most two values. Returns starts; none if a third value turns up."""
     n = values.size
@@ -120,7 +120,7 @@ def _two_valued(values: Float64, rank: Int32) -> Int32:
     return np.array([0, n - upper, n], np.int32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _few_valued(values: Float64, rank: Int32) -> Int32:
     """Ranks by way of a hash table of the distinct values. Returns starts; none if the table is too small."""
     raw = values.view(np.uint64)
@@ -151,7 +151,7 @@ def _few_valued(values: Float64, rank: Int32) -> Int32:
     return np.cumsum(starts).astype(np.int32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _dense_ranks(values: Float64, scratch: _Bits, rank: Int32) -> Int32:
     """Fills `rank` and returns starts, which live in the scratch."""
     n = values.size
@@ -171,7 +171,7 @@ def _dense_ranks(values: Float64, scratch: _Bits, rank: Int32) -> Int32:
     return _write_ranks(packed, spare, layout[3], rank)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _key_range(raw: _Bits) -> tuple[np.uint64, np.uint64, int, int]:
     """What `_key` needs, the length in bits of the largest key and how many low bits are zero in all keys."""
     smallest, union, above, below = ~np.uint64(0), np.uint64(0), np.int64(0), np.uint64(0)
@@ -186,7 +186,7 @@ def _key_range(raw: _Bits) -> tuple[np.uint64, np.uint64, int, int]:
     return floor, low, frexp(np.float64(high + low))[1], frexp(np.float64(unit))[1] - 1  # or a bit longer
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _key(bits: np.uint64, floor: np.uint64, below: np.uint64) -> np.uint64:
     """Order-preserving map from the bits of a float64 to unsigned integers, with −0.0 sent to 0.0.
 
@@ -196,7 +196,7 @@ def _key(bits: np.uint64, floor: np.uint64, below: np.uint64) -> np.uint64:
     return ((max(bits & ~_SIGN, floor) - floor) ^ sign) - sign + below
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _radix_sort(packed: _Bits, spare: _Bits, shift: int, bits: int) -> tuple[_Bits, _Bits]:
     """Sort by the `bits` from `shift` on. Returns the sorted array and the other one."""
     passes = -(-bits // _DIGIT)
@@ -222,7 +222,7 @@ def _radix_sort(packed: _Bits, spare: _Bits, shift: int, bits: int) -> tuple[_Bi
     return packed, spare
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _settle_runs(packed: _Bits, spare: _Bits, raw: _Bits, layout: _Layout) -> None:
     """Sort by value where leading bits are equal. Values are looked up, at random places, only there."""
     index_bits = layout[3]
@@ -242,7 +242,7 @@ def _settle_runs(packed: _Bits, spare: _Bits, raw: _Bits, layout: _Layout) -> No
             i += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _settle_run(run: _Bits, spare: _Bits, raw: _Bits, layout: _Layout) -> None:
     """Sort records of equal leading bits by value, and have the top bit alternate from each value to the next."""
     floor, below, dropped, index_bits = layout
@@ -266,7 +266,7 @@ def _settle_run(run: _Bits, spare: _Bits, raw: _Bits, layout: _Layout) -> None:
         run[i] = lead | (previous & records)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _write_ranks(packed: _Bits, spare: _Bits, index_bits: np.uint64, rank: Int32) -> Int32:
     """A new rank wherever the bits above the record number change. Returns starts, written over the records read.
 

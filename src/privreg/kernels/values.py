@@ -8,9 +8,9 @@ that nothing here depends on the data beyond the record at hand.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int32, Int64
 from privreg.kernels.totals import Counts, Values, total_of
 
@@ -34,7 +34,7 @@ _HALF = np.uint64(1 << (_SHIFT - 1))
 _ROOT = np.uint64(0x6A09E667F3BCD)  # the mantissa bits of √2, rounded up
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def code_of(value: float) -> int:
     """The code of the nearest grid value; 0 for anything that rounds to less than the smallest, ±LARGEST beyond."""
     bits = np.float64(value).view(np.uint64)
@@ -81,7 +81,7 @@ def window_near(cells: Int64, low: int, high: int) -> tuple[int, Window]:
     return below, Window((first << _CELL) - LARGEST, ((last + 1) << _CELL) - LARGEST)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_cells(values: Float64) -> Int64:
     """How many records have their code in each cell."""
     cells = np.zeros(_CELLS, np.int64)
@@ -90,7 +90,7 @@ def count_cells(values: Float64) -> Int64:
     return cells
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _codes_between(values: Float64, begin: int, end: int) -> Int32:
     codes = np.empty(values.size, np.int32)
     found = 0
@@ -112,7 +112,7 @@ class Distances:
         return count_distances(values, self.centre)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_distances(values: Float64, centre: float) -> Int64:
     """How many records have |x − centre| in each bin. Those in the centre's own grid cell are in none."""
     bins = np.zeros(BINS, np.int64)
@@ -127,7 +127,7 @@ def count_distances(values: Float64, centre: float) -> Int64:
     return bins
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def winsorise(values: Float64, centre: float, limit: float, out: NDArray[np.int16]) -> None:
     """out = (x − centre)/limit, clipped to ±1, in whole multiples of 1/FULL."""
     for i in range(values.size):

@@ -8,8 +8,8 @@ exactly for the computed numbers too, and not just up to rounding (docs/proofs/t
 from math import log, log1p
 
 import numpy as np
-from numba import njit
 
+from privreg.kernels.cache import kernel
 from privreg.kernels.ranks import Float64, Int64
 
 GRID = 2**36
@@ -30,7 +30,7 @@ WIDTH_ERROR = (1074 / 2 + 3) / GRID + 2.0**-29
 ADD_EXCESS = 2.0**-26
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def log_width(width: float, view: Float64) -> int:
     """GRID·ln(width), for a finite width ≥ 0. `view` is scratch space for one number."""
     if width <= 0:
@@ -48,7 +48,7 @@ def log_width(width: float, view: Float64) -> int:
     return exponent * _LN2 + _LOG[knot] + (((_LOG[knot + 1] - _LOG[knot]) * part) >> (40 - _KNOTS))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def log_add(a: int, b: int) -> int:
     """GRID·ln(e^(a/GRID) + e^(b/GRID))."""
     high, low = max(a, b), min(a, b)
@@ -60,7 +60,7 @@ def log_add(a: int, b: int) -> int:
     return high + _SUM[knot] - (((_SUM[knot] - _SUM[knot + 1]) * part) >> _STEP)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def log_volumes(columns: Float64) -> Int64:
     """Logarithm of the volume of each region of depth ≥ p, for p = 0 … ⌊m/2⌋ + 1. `columns` is d × m, each row sorted.
 
@@ -81,7 +81,7 @@ def log_volumes(columns: Float64) -> Int64:
     return logs
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def log_weights(volumes: Int64, rate: int, growth: int) -> Int64:
     """Logarithm of u(p) = ∫ over depth ≥ p of e^(η·(depth − p)), for every p of `volumes`.
 

@@ -3,12 +3,6 @@
 from math import log
 from typing import Any
 
-from privreg.regression.boosted_adassp import BoostedAdaSSP
-from privreg.regression.non_dp import NonDP
-from privreg.regression.private_linear import PrivateLinearRegression
-from privreg.regression.selected import SelectThenRegress
-from privreg.regression.tukey import TukeyRegression
-
 METHODS = ("NonDP", "BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey")
 FLAGSHIP = "PrivateLinearRegression"
 STRICT = ("Tukey-strict", "L-Tukey-strict", "K-Tukey-strict")  # protect one record, not one model
@@ -40,6 +34,13 @@ def make_method(
     """
     if name not in ALL_METHODS:
         raise ValueError(f"name must be one of {', '.join(ALL_METHODS)}; got {name!r}")
+    # Here, because they take long to load, and a wrong name is refused before.
+    from privreg.regression.boosted_adassp import BoostedAdaSSP
+    from privreg.regression.non_dp import NonDP
+    from privreg.regression.private_linear import PrivateLinearRegression
+    from privreg.regression.selected import SelectThenRegress
+    from privreg.regression.tukey import TukeyRegression
+
     if name == "NonDP":
         return NonDP(**{key: value for key, value in options.items() if key not in _OF_PRIVATE})
     if name == FLAGSHIP:

@@ -83,6 +83,16 @@ def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:
     return Budget(round_down(Fraction(epsilon)), max(0.0, round_down(Fraction(delta) * (1 - FOR_THE_ACCOUNTANT))))
 
 
+def budget_of(epsilon: Any, delta: Any, in_ledger: bool) -> Budget:
+    """What a fit may spend: a ledger keeps a part of δ."""
+    return running_budget(amount(epsilon, "epsilon"), amount(delta, "delta")) if in_ledger else Budget(epsilon, delta)
+
+
+def people_by(name: Any) -> str:
+    """The unit if people are protected. People that are told apart by another column are another unit."""
+    return PERSON if name is None else f"{PERSON} by {name}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """A line of the ledger. State: "begun" (or died), "finished" or "failed"; all have spent."""
@@ -403,7 +413,7 @@ def _entry(number: int, *line: Any) -> Entry:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up and takes long to load."""
+    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up."""
     high = mu**2 / 2 + mu * sqrt(-2 * log(delta))
     return _root(lambda epsilon: _curve(mu, epsilon) <= delta, high) if mu > 0 else 0.0
 

@@ -20,7 +20,6 @@ from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for, 
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget, check_delta
 from privreg.privacy.steps import pick_epsilon
 from privreg.records.base import TARGET, Columns, Records
 from privreg.regression.design import Design, Phase, unexplained
@@ -28,7 +27,6 @@ from privreg.regression.model import Scale, Term, WinsorisedModel
 from privreg.regression.schedule import COUNT, PHASES, PRODUCTS, SQUARES, make_schedule
 from privreg.regression.uncertainty import Directions, LastStep, cut_tails, squared_errors
 
-SMALLEST_EPSILON = 1e-6
 SMALLEST_COUNT = 20.0
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
@@ -43,15 +41,6 @@ CAUTION = 1.0  # standard deviations above what noise alone would give, from whi
 RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 RIDGE = 0.8  # in units of the noise of the products
 _LAST = len(PHASES) - 1
-
-
-def check_budget(budget: Budget, rows: int = 1) -> None:
-    """Raise ValueError, naming the parameter, for budgets that the method cannot work with."""
-    check_delta(budget)
-    if budget.epsilon < SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {budget.epsilon!r}")
-    if budget.epsilon < SMALLEST_EPSILON * rows:
-        raise ValueError(f"rows_per_person={rows} is too much for epsilon={budget.epsilon!r}")
 
 
 class Fitting:

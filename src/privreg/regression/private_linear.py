@@ -17,7 +17,8 @@ from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
 from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor, aligned
-from privreg.regression.fitting import Fitting, check_budget
+from privreg.regression.budgets import check_budget
+from privreg.regression.fitting import Fitting
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Table
 from privreg.words import plain_span

@@ -19,6 +19,7 @@ from privreg.privacy.ledger import Ledger
 from privreg.privacy.steps import Laplace, ProposeTestRelease, Step
 from privreg.records.base import Records
 from privreg.regression.base import PrivateRegressor
+from privreg.regression.budgets import check_tukey_budget
 from privreg.tables import Categories
 
 CALIBRATIONS = {c.name: c for c in (STRICT, PAPER)}
@@ -100,8 +101,7 @@ class TukeyRegression(PrivateRegressor):
         return CALIBRATIONS[self.calibration].unit
 
     def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
-        if budget.delta == 0:
-            raise ValueError("delta must be positive: the Tukey mechanism tests before it draws, which can fail")
+        check_tukey_budget(budget)
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
         size, n = self.group_size, self.n_records

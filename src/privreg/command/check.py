@@ -1,0 +1,155 @@
+"""What is wrong with a request, found before scikit-learn, numba or OpenDP is loaded, which takes seconds.
+
+First what was typed, then the places to write to, then the ledger, then the names of the columns, and last their kinds,
+for which arrow is loaded. Rules about budgets are those of the estimators, which check them again.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privreg.columns import Columns, choose_columns, choose_names, read_levels, unknown_column
+from privreg.command.request import Outputs, Source, Spending, Wanted
+from privreg.errors import SchemaError
+from privreg.files import PARQUET_ENDS, header_names, is_parquet, open_file
+from privreg.outputs import check_apart, check_outside, check_place
+from privreg.paper.methods import FLAGSHIP, METHODS, selects
+from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
+from privreg.privacy.ledger import RECORD, Ledger, Request, amount, budget_of, people_by
+from privreg.progress import stages
+from privreg.regression.budgets import check_budget, check_tukey_budget
+
+if TYPE_CHECKING:
+    from privreg.files import DataFile
+
+SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
+PREDICTION = "prediction"  # name of the column of predictions
+TABS = (".tsv", ".tab")
+
+_PRIVATE = [name for name in METHODS if name != "NonDP"]
+_ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file, the columns of it that are used, and the levels that were declared for some of them."""
+
+    file: "DataFile"
+    columns: Columns
+    declared: list[str]
+
+
+def check_fit(source: Source, spending: Spending, wanted: Wanted, outputs: Outputs) -> Opened:
+    """Everything that can be wrong with `privreg fit` before data is read."""
+    method = check_method(wanted, source)
+    _check_engine(source)
+    budget = _budget(spending)
+    if method == FLAGSHIP:
+        check_budget(budget, 1 if source.person is None else wanted.rows_per_person)
+    elif method.endswith("Tukey"):
+        check_tukey_budget(budget)
+    else:
+        check_delta(budget)
+    inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
+    _check_outputs(outputs.places(), inputs, source.data)
+    _ask_ledger(spending, source, adaptive_budget(budget) if method == FLAGSHIP else None)
+    return open_source(source)
+
+
+def check_select(source: Source, spending: Spending, method: str) -> Opened:
+    """The same for `privreg select`."""
+    if method not in SELECTORS:
+        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
+    _check_engine(source)
+    _budget(spending)
+    _ask_ledger(spending, source, Fraction())  # at least; what choosing costs, the selector knows, and asks again
+    return open_source(source)
+
+
+def check_predict(model: Path, data: Path, out: Path | None, keep: list[str]) -> None:
+    """The same for `privreg predict`, as far as it is known without the model."""
+    if out is not None and out.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
+    _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data)
+    model.open("rb").close()
+    names = header_names(data)
+    if names is not None:
+        check_kept(keep, names, data)
+
+
+def check_kept(keep: list[str], columns: Iterable[str], path: Path | str) -> None:
+    """Raise SchemaError unless the columns to copy can stand beside the predictions."""
+    for name in keep:
+        if name not in columns:
+            raise unknown_column("--keep", name, columns, path)
+    if PREDICTION in keep or len(set(keep)) < len(keep):
+        raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
+
+
+def check_method(wanted: Wanted, source: Source) -> str:
+    """The name of the method, if it goes together with the other options."""
+    method = wanted.method
+    if wanted.rows_per_person != 1 and source.person is None:
+        raise ValueError("--rows-per-person needs --person, the column that names people")
+    if method in ("auto", FLAGSHIP):
+        return FLAGSHIP
+    if method not in _PRIVATE:
+        raise ValueError(f"--method must be one of auto, {', '.join(_PRIVATE)}; got {method!r}")
+    if wanted.max_rows_for_selection is not None:
+        raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
+    if source.person is not None:
+        raise ValueError(f"--person: {method} protects records, not people; leave --method out")
+    if not selects(method) and wanted.k != "auto":
+        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    return method
+
+
+def open_source(source: Source) -> Opened:
+    """The file of a request, and its columns. Of text the header alone is looked at first."""
+    levels = read_levels(source.category, source.categories)
+    asked = source.target, source.features, source.drop, source.person
+    names = header_names(source.data)
+    if names is not None:
+        choose_names(names, source.data, *asked, levels)
+    with stages() as stage:
+        stage("looking at the columns")
+        file = open_file(source.data)
+        columns = choose_columns(file, *asked, levels)
+    return Opened(file, columns, list(levels))
+
+
+def _check_engine(source: Source) -> None:
+    if source.engine not in ("auto", "dask"):
+        raise ValueError(f"--engine must be auto or dask; got {source.engine!r}")
+    if source.scheduler is not None and source.engine != "dask":
+        raise ValueError("--scheduler needs --engine dask")
+    if source.engine == "dask":
+        if not is_parquet(source.data):
+            raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
+        if find_spec("dask") is None or find_spec("distributed") is None:
+            raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'")
+
+
+def _budget(spending: Spending) -> Budget:
+    if (spending.ledger is None) != (spending.dataset is None):
+        raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
+    return budget_of(float(spending.epsilon), float(spending.delta), spending.ledger is not None)
+
+
+def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path) -> None:
+    for place in filter(None, outputs.values()):
+        check_place(place)
+    check_apart(outputs, inputs)
+    check_outside(outputs, data)
+
+
+def _ask_ledger(spending: Spending, source: Source, mu_squared: Fraction | None) -> None:
+    """Raise BudgetRefusedError if there is no room. The file has not been opened yet."""
+    if spending.ledger is None or spending.dataset is None:
+        return
+    epsilon, delta = amount(float(spending.epsilon), "epsilon"), amount(float(spending.delta), "delta")
+    unit = RECORD if source.person is None else people_by(source.person)
+    Ledger(spending.ledger).check(spending.dataset, Request(epsilon, delta, "a check", unit, mu_squared))

@@ -1,0 +1,91 @@
+"""The header line of delimited text: names and separator, read without arrow, so that a wrong name is known at once."""
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from privreg.errors import SchemaError
+
+BLANKS = " \t\n\r\v\f"
+
+_SEPARATORS = ",;\t|"
+_NO_SEPARATOR = "\x1f"  # of a file with one column; no program writes it into a cell
+_LIMIT = 1 << 20
+_QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
+_OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
+# Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
+_NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
+
+
+class Header(NamedTuple):
+    """What the first line of a file says."""
+
+    names: list[str]
+    separator: str
+
+
+def read_header(path: Path) -> Header:
+    """The header of a file; SchemaError if it has none that can be used."""
+    with open_text(path) as text:
+        line = header_line(text, path)
+    separator = _separator(line)
+    return Header(_names(line, separator, path), separator)
+
+
+def open_text(path: Path) -> TextIO:
+    """Bytes as characters; what they stand for is found out cell by cell."""
+    return path.open(encoding="latin-1", newline=None)
+
+
+def header_line(text: TextIO, path: Path) -> str:
+    """The first line that is not blank. The text is then at the first record.
+
+    A quoted name may not go on in the next line: that may be a record, and names are shown.
+    """
+    header = ""
+    while not header.strip(BLANKS):
+        header = text.readline(_LIMIT)
+        if not header:
+            raise SchemaError(f"{path} is empty")
+    if len(header) >= _LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
+        raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
+    try:
+        header = header.encode("latin-1").decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
+    if "\0" in header:
+        raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
+    return header
+
+
+def number_pattern(mark: str) -> re.Pattern[str]:
+    """What counts as a number, with this decimal mark."""
+    return re.compile(_NUMBER.format(mark=re.escape(mark)))
+
+
+def _outside_quotes(header: str) -> str:
+    return _QUOTED.sub(r"\1", header.removeprefix("ï»¿"))  # a byte order mark, read as Latin-1
+
+
+def _separator(header: str) -> str:
+    count = Counter(c for c in _outside_quotes(header) if c in _SEPARATORS)
+    return max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
+
+
+def _names(header: str, separator: str, path: Path) -> list[str]:
+    try:
+        fields = next(csv.reader([header], delimiter=separator, skipinitialspace=True))
+    except csv.Error:  # a name of more than 131,072 characters
+        raise SchemaError(f"the header line of {path} cannot be read") from None
+    names = [name.strip() for name in fields]
+    if len(names) > 1 and all(number_pattern(".").fullmatch(name) for name in names):
+        raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
+    times = Counter(names)
+    for position, name in enumerate(names, 1):
+        if not name:
+            raise SchemaError(f"column {position} of {path} has no name in the header line; name it or remove it")
+        if times[name] > 1:
+            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
+    return names
