@@ -283,7 +283,7 @@ def test_nothing_stays_behind(tables, tmp_path, monkeypatch):
     model = DPKendall(4, random_state=0)
     model._watch = look
     model.fit(tables["many"], "y")
-    assert len(seen) > 10
+    assert len(seen) > 5
     assert not any(seen)
 
 
@@ -313,7 +313,7 @@ def test_ranks_come_back_from_the_file(values, tmp_path):
 
 
 def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
-    """Ten tenths of each pass, whatever the number of parts; and no number of rows."""
+    """The name of each pass, whatever the number of parts; and no number."""
     shown = {}
     for part_rows in (1, 2**18):
         monkeypatch.setattr(layout, "PART_ROWS", part_rows)
@@ -321,10 +321,9 @@ def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
         model._watch = shown.setdefault(part_rows, []).append
         model.fit(tables["many"], "y")
     assert shown[1] == shown[2**18]
-    assert shown[1].count("reading the columns: 100 %") == 1
-    assert [s for s in shown[1] if s.startswith("counting pairs")][:10] == [
-        f"counting pairs: {10 * i} %" for i in range(1, 11)
-    ]
+    assert shown[1].count("reading the columns") == 1
+    assert "counting pairs" in shown[1]
+    assert not any("%" in name for name in shown[1])
 
 
 def test_a_file_that_goes_away_is_named(frame, tmp_path):

@@ -1,5 +1,6 @@
 """Files in which one bad line changes how the others are read, or is quoted."""
 
+import re
 from typing import Any
 
 from audit.bugs.bug import Bug, changing
@@ -24,7 +25,7 @@ def _any_cell_decides(cells: list[str], number: Any) -> str:
 BUGS = {
     "open quote": Bug(
         "a quote that is not closed takes the lines after it",
-        changing((text_file._Utf8, "_checked", lambda _, line: line)),
+        changing((text_file, "_closed_quotes", lambda _: re.compile("(?s).*"))),
         "privreg fit",
         "hostile input",
     ),

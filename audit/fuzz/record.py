@@ -53,7 +53,7 @@ def read_file(path: Path, use: Use) -> Read:
     file = files.open_file(path)
     columns = choose_columns(file, use.target, use.features, (), use.person, dict(use.levels))
     person = [] if columns.person is None else [columns.person]
-    table = file.read([*columns.features, columns.target, *person], columns.categories, lambda _: None, person)
+    table = file.read([*columns.features, columns.target, *person], columns.categories, person)
     groups = table[person[0]] if person else None
     schema = (file.columns, columns)
     return read_data(table.select(columns.features), table[columns.target], groups, columns.categories, schema)

@@ -9,7 +9,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,6 @@ PARQUET_ENDS = (".parquet", ".parq", ".pq")  # in any case
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 Levels = Mapping[str, Sequence[Any]]
-Progress = Callable[[float], None]
 
 
 class DataFile:
@@ -50,28 +49,20 @@ class DataFile:
         self.path = path  # as messages show it
         self.columns = columns  # "number", "boolean", "text", "category", or another type in words
 
-    def read(
-        self,
-        columns: Sequence[str],
-        categories: Levels,
-        progress: Progress | None = None,
-        identifiers: Sequence[str] = (),
-    ) -> "pa.Table":
-        """All records, of these columns only. `progress` is told which part of the file has been read."""
+    def read(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()) -> "pa.Table":
+        """All records, of these columns only."""
         import pyarrow as pa
 
         self._check(columns, categories, identifiers)
-        tell = progress or (lambda _: None)
-        tables = list(self._tables(columns, categories, identifiers, False, tell))
-        tell(1.0)
+        tables = self._tables(columns, categories, identifiers)
         return pa.concat_tables([self._no_rows(columns, categories, identifiers), *tables])
 
     def batches(
         self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
     ) -> "Iterator[pa.Table]":
-        """The same rows part by part, in bounded memory; a row that is not as wide as the header is an error."""
+        """The same rows part by part, in bounded memory."""
         self._check(columns, categories, identifiers)
-        return self._tables(columns, categories, identifiers, True, lambda _: None)
+        return self._tables(columns, categories, identifiers)
 
     def levels(self, column: str) -> list[Any]:
         """The levels that the file itself declares for a column of kind "category"."""
@@ -90,9 +81,7 @@ class DataFile:
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "pa.Table":
         raise NotImplementedError
 
-    def _tables(
-        self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> "Iterator[pa.Table]":
+    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "Iterator[pa.Table]":
         raise NotImplementedError
 
 

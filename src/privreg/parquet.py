@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privreg.errors import SchemaError
-from privreg.files import DataFile, Levels, Progress, first_bytes, levels_type, parquet_files
+from privreg.files import DataFile, Levels, first_bytes, levels_type, parquet_files
 from privreg.text_header import BLANKS
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -161,17 +161,10 @@ class ParquetTable(DataFile):
         empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
         return _table(empty, self._plan(columns, categories, identifiers))
 
-    def _tables(
-        self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
-        del strict  # all rows have the same width
+    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
         plan = self._plan(columns, categories, identifiers)
-        rows, done = max(sum(part.rows for part in self.parts), 1), 0
         for path in self._files:
-            for table in self._batches(path, plan, use_threads=True):
-                yield table
-                done += table.num_rows
-                progress(done / rows)
+            yield from self._batches(path, plan, use_threads=True)
 
     def _batches(self, path: str, plan: Plan, **options: Any) -> Iterator[pa.Table]:
         rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(plan), 1) + 1)

@@ -1,8 +1,11 @@
-"""Progress on stderr, for people who wait. Where nobody looks (no terminal), nothing is shown."""
+"""Progress on stderr, for people who wait. Where nobody looks (no terminal), nothing is shown.
+
+Of a fit only the name of the stage and the time are shown, never how much of the data is done: how long each part of
+it takes depends on records, and their number is secret. A part that is done is shown for simulations only.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
 
 
 @contextmanager
@@ -38,22 +41,3 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 def _nothing(_: object) -> None:
     """Nobody looks."""
-
-
-class Deciles:
-    """Tells how much of a pass over the data is done, in tenths.
-
-    All ten are told, however many parts there are: what is shown must not depend on the data.
-    """
-
-    def __init__(self, what: str, watch: Callable[[str], None] | None, parts: int) -> None:
-        self._what, self._watch, self._parts = what, watch, max(parts, 1)
-        self._done, self._told, self._lock = 0, 0, Lock()
-
-    def one_more(self) -> None:
-        """Another part is done."""
-        with self._lock:
-            self._done += 1
-            while self._watch is not None and self._told < 10 * self._done // self._parts:
-                self._told += 1
-                self._watch(f"{self._what}: {10 * self._told} %")

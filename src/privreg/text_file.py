@@ -7,27 +7,34 @@
 - text is missing if it is one of the words for it (`MISSING`) and not a declared level, or if it is not UTF-8.
 
 A line of text is a record, so that no record can reach into another. A line with too few or too many fields, or with a
-quote that is not closed, is left out when records are read, and refused when rows are to be predicted, where every row
-needs its answer.
+quote that is not closed, is a record whose cells are all missing. A blank line is none.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from privreg.errors import SchemaError
-from privreg.files import MISSING, DataFile, Levels, Progress, levels_type
+from privreg.files import MISSING, DataFile, Levels, levels_type
 from privreg.text_header import BLANKS, header_line, number_pattern, open_text, read_header
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 SCHEMA_ROWS = 100
 
-_BLOCK = 1 << 22  # bytes of text that are parsed at a time, or one line if that is longer
+_BLOCK = 1 << 20  # characters that are parsed at a time, or one line if that is longer
+_LONGEST = 1 << 28  # characters of a line
+_THREADS = 2  # that parse, while the next lines are read
 
 # Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
 _PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
@@ -52,18 +59,12 @@ class TextFile(DataFile):
         cells = pa.schema([(name, pa.string()) for name in columns]).empty_table()
         return self._convert(cells, categories, identifiers)
 
-    def _tables(
-        self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str], strict: bool, progress: Progress
-    ) -> Iterator[pa.Table]:
-        for table, odd in self._cells(columns, progress):
-            if strict and odd:
-                number, fields = odd[0]
-                raise SchemaError(
-                    f"{self.path}: row {number + 1}, the header being row 1, has {fields} field(s), "
-                    f"but the header has {len(self._names)}"
-                )
-            if table.num_rows:
-                yield self._convert(table, categories, identifiers)
+    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
+        def work(block: bytes) -> pa.Table:
+            return self._convert(self._cells(block, columns), categories, identifiers)
+
+        with open_text(self.path) as text, ThreadPoolExecutor(_THREADS) as pool:
+            yield from filter(len, _in_order(pool, work, self._blocks(text)))
 
     def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         arrays = {}
@@ -77,53 +78,53 @@ class TextFile(DataFile):
         return pa.table(arrays)
 
     def _schema_rows(self) -> dict[str, list[str]]:
-        """The stripped cells of the first rows, by column, of those that are as wide as the header."""
+        """The stripped cells of the first rows, by column; empty where a row is odd."""
         cells: dict[str, list[str]] = {name: [] for name in self._names}
-        good = bad = 0
-        for table, odd in self._cells(self._names, lambda _: None):
-            bad = sum(number <= SCHEMA_ROWS for number, _ in odd)
-            first = table.slice(0, SCHEMA_ROWS - bad - good)
-            good += first.num_rows
-            for name in self._names:
-                cells[name] += [cell.strip(BLANKS) for cell in first.column(name).to_pylist()]
-            if good + bad >= SCHEMA_ROWS:
-                break
-        if bad > good:
-            raise SchemaError(
-                f"{self.path}: most of the first rows do not have {len(self._names)} field(s) like the header; "
-                "check its separators, and whether a column has no name"
-            )
+        with open_text(self.path) as text:
+            for block in self._blocks(text):
+                table = self._cells(block, self._names)
+                for name in self._names:
+                    rows = table.column(name).slice(0, SCHEMA_ROWS - len(cells[name])).to_pylist()
+                    cells[name] += [(cell or "").strip(BLANKS) for cell in rows]
+                if len(cells[self._names[0]]) == SCHEMA_ROWS:
+                    break
         return cells
 
-    def _cells(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
-        """The cells as text, part by part, with the rows found so far that are not as wide as the header."""
-        try:
-            yield from self._parse(columns, progress)
-        except pa.ArrowException:  # its message may quote a cell
-            raise SchemaError(f"{self.path} could not be read as CSV") from None
+    def _blocks(self, text: TextIO) -> Iterator[bytes]:
+        """Whole lines after the header, some at a time, in UTF-8.
 
-    def _parse(self, columns: Sequence[str], progress: Progress) -> Iterator[tuple[pa.Table, list[tuple[int, int]]]]:
-        odd: list[tuple[int, int]] = []
+        A line with a quote that is not closed would go on to the next quote, however many records later, and one that
+        is too long for arrow would fail: each is made a row of the wrong width.
+        """
+        header_line(text, self.path)
+        closed, odd = _closed_quotes(self._separator), self._separator.join("x" * (len(self._names) + 1))
+
+        def checked(line: str) -> str:
+            return line if len(line) < _LONGEST and ('"' not in line or closed.fullmatch(line)) else odd
+
+        for lines in _whole_lines(text):
+            if '"' in lines or len(lines) >= _LONGEST:
+                lines = "\n".join(map(checked, lines.split("\n")))
+            yield lines.encode()
+
+    def _cells(self, block: bytes, columns: Sequence[str]) -> pa.Table:
+        """The cells of some lines as text (UTF-8 read as Latin-1), null where a line has another number of them."""
+        odd: dict[int, bool] = {}  # places of such lines, and whether they are more than blanks
 
         def skip(row: pa_csv.InvalidRow) -> str:
-            if len(odd) < SCHEMA_ROWS and row.text.strip(BLANKS):
-                odd.append((row.number, row.actual_columns))
+            odd[row.number - 1] = bool(row.text.strip(BLANKS))
             return "skip"
 
-        with open_text(self.path) as text:
-            header_line(text, self.path)
-            stream = _Utf8(text, self._separator, len(self._names))
-            size = max(self.path.stat().st_size, 1)
-            with pa_csv.open_csv(pa.PythonFile(stream, mode="r"), *self._options(columns, skip)) as reader:
-                for count, batch in enumerate(reader):
-                    yield pa.Table.from_batches([batch]), odd
-                    progress(min(stream.positions[min(count, len(stream.positions) - 1)] / size, 1.0))
-                yield pa.Table.from_batches([], reader.schema), odd  # odd rows after the last good one
+        try:
+            table = pa_csv.read_csv(pa.BufferReader(b"\n" + block), *self._options(columns, len(block) + 1, skip))
+        except pa.ArrowException:  # its message may quote a cell
+            raise SchemaError(f"{self.path} could not be read as CSV") from None
+        return _with_odd_rows(table, odd) if odd else table
 
-    def _options(self, columns: Sequence[str], skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
+    def _options(self, columns: Sequence[str], size: int, skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
         return (
             # Threads would leave the rows without numbers.
-            pa_csv.ReadOptions(block_size=_BLOCK, column_names=self._names, use_threads=False),
+            pa_csv.ReadOptions(block_size=size, column_names=self._names, use_threads=False),
             pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip),
             pa_csv.ConvertOptions(
                 check_utf8=False,
@@ -134,45 +135,36 @@ class TextFile(DataFile):
         )
 
 
-class _Utf8:
-    """Text read as Latin-1, for arrow in UTF-8: whole lines, valid UTF-8, and one kind of line end only.
+def _whole_lines(text: TextIO) -> Iterator[str]:
+    """The rest of a text in pieces that end where lines do."""
+    begun: list[str] = []  # of a line
+    while part := text.read(_BLOCK):
+        end = part.rfind("\n") + 1
+        if end:
+            yield "".join([*begun, part[:end]])
+            begun = []
+        begun.append(part[end:])
+    if rest := "".join(begun):
+        yield rest
 
-    A line is a record. One with a quote that is not closed would go on to the next quote, however many records later;
-    it is made a row of the wrong width instead. Without the rest arrow fails at a row that is both odd and not UTF-8,
-    and loses a line end between two blocks.
-    """
 
-    closed = False
+def _with_odd_rows(table: pa.Table, odd: dict[int, bool]) -> pa.Table:
+    """The table with a row of nulls at these places, or none where a line is blank."""
+    is_odd, is_blank = np.zeros((2, table.num_rows + len(odd)), bool)
+    is_odd[list(odd)] = True
+    is_blank[[place for place, more in odd.items() if not more]] = True
+    return table.take(pa.array(np.cumsum(~is_odd) - 1, mask=is_odd).filter(pa.array(~is_blank)))
 
-    def __init__(self, text: TextIO, separator: str, columns: int) -> None:
-        self._text = text
-        self._begun = "\n"  # of a line; at first, because arrow refuses a stream without a byte, and skips blank lines
-        self._closed_quotes = _closed_quotes(separator)
-        self._odd = separator.join("x" * (columns + 1))
-        self.positions: list[int] = []  # in the file after each block; arrow reads many blocks ahead
 
-    def read(self, size: int) -> bytes:
-        try:
-            return self._lines(max(size // 4, 1)).encode()  # a character takes at most two bytes
-        except ValueError:  # closed while arrow was still reading ahead
-            return b""
-
-    def _lines(self, size: int) -> str:
-        parts, end = [self._begun], -1
-        while end < 0 and (part := self._text.read(size)):
-            parts.append(part)
-            end = part.rfind("\n")
-        block = "".join(parts)
-        whole = len(block) - len(parts[-1]) + end + 1 if end >= 0 else len(block)
-        block, self._begun = block[:whole], block[whole:]
-        self.positions.append(self._text.buffer.tell())
-        return "\n".join(map(self._checked, block.split("\n"))) if '"' in block else block
-
-    def _checked(self, line: str) -> str:
-        return line if '"' not in line or self._closed_quotes.fullmatch(line) else self._odd
-
-    def close(self) -> None:
-        self.closed = True
+def _in_order(pool: ThreadPoolExecutor, work: Callable[[T], U], given: Iterable[T]) -> Iterator[U]:
+    """The results one after another, with a few computed ahead."""
+    ahead: deque[Future[U]] = deque()
+    for one in given:
+        ahead.append(pool.submit(work, one))
+        if len(ahead) > _THREADS:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
 
 
 def _closed_quotes(separator: str) -> re.Pattern[str]:

@@ -48,12 +48,7 @@ def _fit_elsewhere(
 
 def _fit(estimator: Any, file: Any, columns: Columns, stage: Callable[[str], None]) -> None:
     person = [] if columns.person is None else [columns.person]
-    table = file.read(
-        [*columns.features, columns.target, *person],
-        columns.categories,
-        progress=lambda part: stage(f"reading the file: {part:.0%}"),
-        identifiers=person,
-    )
+    table = file.read([*columns.features, columns.target, *person], columns.categories, person)
     features, target = table.select(columns.features), table[columns.target]
     stage("preparing the columns")
     if person:

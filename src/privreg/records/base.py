@@ -64,11 +64,17 @@ class Records(ABC):
     names: list[str]  # of the features
     sources: list[str]  # of the columns they are made from, if the table is not in memory
     undeclared: list[str]  # columns whose levels came with their type
+    watch: Callable[[str], None] | None = None  # told the name of each pass over the data
     n_records: int
 
     def __len__(self) -> int:
         """Number of features."""
         return len(self.names)
+
+    def tell(self, what: str) -> None:
+        """What is being done now. Never how much of it is done, which would depend on the data."""
+        if self.watch is not None:
+            self.watch(what)
 
     @abstractmethod
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:

@@ -21,7 +21,6 @@ from privreg.errors import ClusterError, PrivregError, SchemaError
 from privreg.kernels.boosting import Int16
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64
-from privreg.progress import Deciles
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block, Derived, Records, added, features_of, runs_of_groups
 from privreg.records.dask_parts import Partitions, RowGroups, Task, rank_pieces
@@ -48,7 +47,7 @@ class DaskRecords(Records):
     ) -> None:
         self.names, self.sources = layout.names, [str(name) for name in layout.sources]
         self.undeclared = list(layout.undeclared)
-        self._client, self._parts, self._watch = client, parts, watch
+        self._client, self._parts, self.watch = client, parts, watch
         self._identify = identify  # a future that numbers the rows of the table by a column
         self._found: list[Any] = [None] * len(parts)
         self._set(self._on_parts("reading the columns", on_part.complete, range(len(self)), len(self)))
@@ -101,14 +100,9 @@ class DaskRecords(Records):
     def _on_parts(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
         """task(part, kept, …) for each part; `own` has something else for each."""
         each = [given] * len(self._parts) if own is None else [(*given, one) for one in own]
+        self.tell(what)
         with no_sizes():
-            return self._watched(what, self._parts.run(self._client, task, columns, self._found, each))
-
-    def _watched(self, what: str, futures: list[Future]) -> list[Future]:
-        progress = Deciles(what, self._watch, len(futures))
-        for future in futures:
-            future.add_done_callback(lambda _: progress.one_more())
-        return futures
+            return self._parts.run(self._client, task, columns, self._found, each)
 
     def _sum(self, futures: list[Future]) -> Any:
         while len(futures) > 1:
@@ -178,7 +172,8 @@ class DaskRanking:
         first = records.ranks(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self._rank(pivot)
         made = records._submit(make_pivot, first)
         pairs = [records._submit(count_pairs, made, self._rank(j)) for j in columns]
-        return np.array(records._wait(records._watched("counting pairs", pairs)), np.int64)
+        records.tell("counting pairs")
+        return np.array(records._wait(pairs), np.int64)
 
     def _rank(self, column: int) -> Future:
         if column not in self._ranks:

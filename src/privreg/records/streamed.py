@@ -17,7 +17,6 @@ from privreg.kernels.boosting import Int16
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Float64, Int64, Ranks, rank_column
 from privreg.kernels.threads import share_out, single_threaded_blas
-from privreg.progress import Deciles
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block, Derived, Records, runs_of_groups, sum_in_threads
 from privreg.records.layout import Layout
@@ -58,12 +57,11 @@ class StreamedRecords(Records):
     def _each(self, what: str, function: Callable[[int], T]) -> list[T]:
         """function(number of a part) for each part, in their order."""
         results: list[Any] = [None] * len(self._parts)
-        progress = Deciles(what, self.watch, len(self._parts))
+        self.tell(what)
 
         def work(numbers: Iterator[int]) -> None:
             for p in numbers:
                 results[p] = function(p)
-                progress.one_more()
 
         with single_threaded_blas():
             share_out(work, len(self._parts), self.n_jobs)
@@ -71,14 +69,8 @@ class StreamedRecords(Records):
 
     def _sum(self, what: str, function: Callable[[int], T]) -> T:
         """The sum of function(number of a part). Each thread adds what it finds, so that no more is kept."""
-        progress = Deciles(what, self.watch, len(self._parts))
-
-        def one(p: int) -> T:
-            result = function(p)
-            progress.one_more()
-            return result
-
-        return sum_in_threads(one, len(self._parts), self.n_jobs)
+        self.tell(what)
+        return sum_in_threads(function, len(self._parts), self.n_jobs)
 
     def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
         return list(self._sum("reading columns", lambda p: on_part.totals(self._parts[p], self._found[p].kept, tasks)))
@@ -153,8 +145,8 @@ class StreamedRanking:
 
     def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
         first = self._rank(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self.load(pivot)
-        progress = Deciles("counting pairs", self._records.watch, len(columns))
-        return concordance(first, _Loaded(self, columns, progress), self._records.n_jobs)
+        self._records.tell("counting pairs")
+        return concordance(first, _Loaded(self, columns), self._records.n_jobs)
 
     def load(self, column: int) -> Ranks:
         """The ranks of a column."""
@@ -183,14 +175,13 @@ class StreamedRanking:
 class _Loaded(Sequence[Ranks]):
     """Columns that are loaded when they are looked at."""
 
-    def __init__(self, ranking: StreamedRanking, columns: Sequence[int], progress: Deciles) -> None:
-        self._ranking, self._columns, self._progress = ranking, columns, progress
+    def __init__(self, ranking: StreamedRanking, columns: Sequence[int]) -> None:
+        self._ranking, self._columns = ranking, columns
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def __getitem__(self, at: Any) -> Any:
-        self._progress.one_more()
         return self._ranking.load(self._columns[at])
 
 
