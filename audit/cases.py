@@ -2,8 +2,10 @@
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -12,8 +14,10 @@ import numpy as np
 from typer.testing import CliRunner
 
 from audit.neighbours import LEVELS, Cells, make_table
+from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell, odd_neighbour, people_table
 from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.cli import app
+from privreg.command import carry_out as carrying_out
 from privreg.privacy.receipt import Receipt
 from privreg.records import layout
 from privreg.regression.selected import SelectThenRegress
@@ -30,6 +34,7 @@ class Case:
     fit: Callable[[Cells], Released]
     share: float = 1.0
     rows: int = 1  # records that one unit of privacy may own
+    neighbour: Neighbour | None = None  # other than those of audit/neighbours.py
 
 
 Span = tuple[int, int]
@@ -78,19 +83,20 @@ def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Releas
     return _fitted(estimator, cells, *_input(cells, kind), kind)
 
 
-def _fitted(estimator: Any, cells: Cells, X: Any, y: Any, kind: str) -> Released:
+def _fitted(
+    estimator: Any, cells: Cells, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None
+) -> Released:
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})
     stages: list[str] = []
     estimator._watch = stages.append
-    if cells.people is None:
-        estimator.fit(X, y)
-    else:
-        estimator.fit(X, y, groups=np.array(cells.people, object))
+    if groups is None and cells.people is not None:
+        groups = np.fromiter(cells.people, object, len(cells.people))
+    estimator.fit(X, y) if groups is None else estimator.fit(X, y, groups=groups)
     del estimator._watch
     released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
     use = estimator.predict if hasattr(estimator, "predict") else estimator.transform
-    others = _input(_elsewhere(cells), kind)[0]
+    others = _input(_elsewhere(cells), kind)[0] if others is None else others
     if isinstance(X, ParquetTable) and cells.levels is None:
         import pandas as pd
 
@@ -170,16 +176,23 @@ def run_command(cells: Cells, *options: str) -> Released:
         if cells.people is not None:
             given += ["--person", "who"]
         given += options
-        ran = CliRunner().invoke(app, given)
+        stages: list[str] = []
+        with patch.object(carrying_out, "stages", partial(_stages, stages)):
+            ran = CliRunner().invoke(app, given)
         if ran.exit_code:
             raise RuntimeError(ran.stderr.replace(name, ""))
-        released = {"stdout": ran.stdout, "stderr": ran.stderr}
+        released = {"stdout": ran.stdout, "stderr": ran.stderr, "stages": "\n".join(stages)}
         released |= {name: (folder / name).read_text() for name in ("m.json", "r.html")}
         released["ledger"] = CliRunner().invoke(app, ["ledger", "history", ledger, "--json"]).stdout
         from privreg import load_model
 
         receipt = load_model(folder / "m.json").receipt_
     return {key: _TIMES.sub("", text.replace(name, "")) for key, text in released.items()}, receipt
+
+
+@contextmanager
+def _stages(told: list[str]) -> Iterator[Callable[[str], None]]:
+    yield told.append
 
 
 def _write_csv(cells: Cells, path: Path) -> None:
@@ -189,7 +202,67 @@ def _write_csv(cells: Cells, path: Path) -> None:
     for i, record in enumerate(cells.numbers.tolist()):
         text = [column[i] or "" for column in texts.values() if column is not None]
         lines.append(",".join([*map(repr, record), *text]))
-    path.write_text("\n".join(lines) + "\n")
+    written = [line.encode() for line in lines]
+    if cells.odd is not None:
+        written.insert(1 + cells.odd[0], cells.odd[1])
+    path.write_bytes(b"\n".join(written) + b"\n")
+
+
+def fit_lists(estimator: Any, cells: Cells) -> Released:
+    """Fit to lists, one of whose rows may be odd."""
+    rows, target = cells.numbers[:, :-1].tolist(), cells.numbers[:, -1].tolist()
+    if cells.odd is not None:
+        rows.insert(*cells.odd)
+        target.insert(cells.odd[0], 0.0)
+    return _fitted(estimator, cells, rows, target, "float64")
+
+
+def fit_by_time(estimator: Any, cells: Cells) -> Released:
+    """Fit with people who are told apart by a point in time with a time zone."""
+    import pandas as pd
+
+    seconds = pd.Series(np.array(["NaT" if p is None else p for p in cells.people or ()], "M8[s]"))
+    groups = seconds.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    return _fitted(estimator, cells, cells.numbers[:, :-1], cells.numbers[:, -1], "float64", groups=groups)
+
+
+def _series(values: list[Any]) -> Any:
+    """As pandas has it, unless a value cannot be what it takes the others for."""
+    import pandas as pd
+
+    try:
+        return pd.Series(values)
+    except UnicodeEncodeError:
+        return pd.Series(values, dtype=object)
+
+
+def fit_dask(estimator: Any, cells: Cells) -> Released:
+    """Fit to a Dask frame whose partitions are what pandas makes of their cells; one cell may be odd."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    x, y = cells.numbers[:, 0], cells.numbers[:, -1]
+    columns: dict[str, Any] = {
+        "x": x,
+        "flag": x > 0,
+        "town": np.where(x > 1, "a", "b"),
+        "who": np.arange(len(x)),
+        "y": y,
+    }
+    meta = pd.DataFrame({name: column[:0] for name, column in columns.items()})
+    lists = {name: column.tolist() for name, column in columns.items()}
+    if cells.odd is not None:
+        at, (odd, cell) = cells.odd
+        usual = {"x": 0.5, "flag": True, "town": "a", "who": -1, "y": 0.5}
+        for name, column in lists.items():
+            column.insert(at, cell if name == odd else usual[name])
+    size = max(len(lists["x"]) // 2, 1)
+    places = [slice(0, size), slice(size, 2 * size), slice(2 * size, None)]
+    parts = [pd.DataFrame({name: _series(column[p]) for name, column in lists.items()}) for p in places]
+    estimator.set_params(categories={"town": ["a", "b"]})
+    frame = dd.from_map(lambda part: parts[part], range(3), meta=meta)
+    new = pd.DataFrame({"x": [0.0, 1e6], "flag": [True, False], "town": ["a", "b"]})
+    return _fitted(estimator, cells, frame, "y", "float64", groups="who", others=new)
 
 
 _SEEDED: dict[str, Any] = {"n_jobs": 1, "random_state": 1}
@@ -202,6 +275,9 @@ def _flagship(epsilon: float, delta: float, **options: Any) -> Callable[[], Priv
 def _two_parts(selection: str, regression: str, epsilon: float) -> Callable[[], SelectThenRegress]:
     return lambda: SelectThenRegress(selection, regression, 2, epsilon, 1e-2, **_SEEDED)
 
+
+_ODD_PEOPLE = people_table(PEOPLE, NEW_PEOPLE)
+_PEOPLE_BY_TIME = people_table(range(50), (FAR, -FAR, 10**11))
 
 CASES = {
     "PrivateLinearRegression": _case("all columns", _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=3),
@@ -290,5 +366,41 @@ CASES = {
     "PrivateLinearRegression, k, Parquet": _case(
         "files with a category, columns are chosen",
         _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, files=True,
+    ),
+    "privreg fit, odd lines": Case(
+        "the command on a CSV file with a line that is no record",
+        lambda rng: make_table(rng, int(rng.integers(0, 200)), int(rng.integers(1, 4)), levels=bool(rng.integers(2))),
+        run_command,
+        0.3,
+        neighbour=odd_neighbour(LINES),
+    ),
+    "PrivateLinearRegression, lists": Case(
+        "lists, one row of which is no row",
+        lambda rng: make_table(rng, int(rng.integers(3, 200)), int(rng.integers(2, 4))),
+        lambda cells: fit_lists(_flagship(3, 1e-3)(), cells),
+        neighbour=odd_neighbour(ROWS),
+    ),
+    "PrivateLinearRegression, odd people": Case(
+        "people with identifiers that Python takes for the same",
+        _ODD_PEOPLE[0],
+        lambda cells: fit_estimator(_flagship(5, 1e-2, rows_per_person=2)(), cells),
+        rows=2,
+        neighbour=_ODD_PEOPLE[1],
+    ),
+    "PrivateLinearRegression, people by time": Case(
+        "people told apart by points in time, one of them far away",
+        _PEOPLE_BY_TIME[0],
+        lambda cells: fit_by_time(_flagship(5, 1e-2, rows_per_person=2)(), cells),
+        0.5,
+        rows=2,
+        neighbour=_PEOPLE_BY_TIME[1],
+    ),
+    "PrivateLinearRegression, Dask": Case(
+        "a Dask frame, one cell of which has another type",
+        lambda rng: make_table(rng, int(rng.integers(60, 200)), 1),
+        lambda cells: fit_dask(_flagship(5, 1e-2, rows_per_person=2)(), cells),
+        0.15,
+        rows=2,
+        neighbour=odd_cell(("x", "flag", "town", "who", "y"), "who"),
     ),
 }  # fmt: skip

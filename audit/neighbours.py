@@ -22,7 +22,8 @@ class Cells:
 
     numbers: Float64
     levels: tuple[str | None, ...] | None = None
-    people: tuple[str | None, ...] | None = None
+    people: tuple[Any, ...] | None = None
+    odd: tuple[int, Any] | None = None  # a record that is none of this, and its place (audit/odd.py)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -35,7 +36,7 @@ class Cells:
         return used
 
     def insert(self, at: int, more: "Cells") -> "Cells":
-        def joined(a: tuple[str | None, ...] | None, b: tuple[str | None, ...] | None) -> Any:
+        def joined(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> Any:
             return None if a is None or b is None else (*a[:at], *b, *a[at:])
 
         numbers = np.insert(self.numbers, [at] * len(more), more.numbers, axis=0)

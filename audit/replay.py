@@ -57,7 +57,8 @@ def run(case: Case, cells: Cells, seed: int, replay: Tape | None = None, added: 
     """Fit, and keep what happened."""
     outcome = Outcome(Tape(seed, replay, added))
     try:
-        with outcome.tape.running(), _listening() as said:
+        # As a caller may have set it, so that a number that is too small or large would show.
+        with outcome.tape.running(), _listening() as said, np.errstate(all="raise"):
             outcome.released, outcome.receipt = case.fit(cells)
         outcome.said = said.getvalue()
     except Diverged as diverged:
@@ -67,12 +68,19 @@ def run(case: Case, cells: Cells, seed: int, replay: Tape | None = None, added: 
     return outcome
 
 
+def _is_heard(record: logging.LogRecord) -> bool:
+    """All but what libraries say of themselves; of Dask that a cluster comes and goes."""
+    library = record.name.partition(".")[0]
+    quiet = library in ("distributed", "asyncio", "tornado") and record.levelno < logging.WARNING
+    return library not in ("matplotlib", "PIL", "numba") and not quiet
+
+
 @contextmanager
 def _listening() -> Iterator[io.StringIO]:
     """All that is printed or logged."""
     said, log = io.StringIO(), logging.getLogger()
     handler, level = logging.StreamHandler(said), log.level
-    handler.addFilter(lambda record: record.name.partition(".")[0] not in ("matplotlib", "PIL", "numba"))
+    handler.addFilter(_is_heard)
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     try:
@@ -146,7 +154,7 @@ def check_pair(name: str, number: int) -> Pair:
     kind = KINDS[(number + 3 * index) % len(KINDS)]  # so that cases with few pairs begin with other kinds
     table = case.table(rng)
     released = numbers_in(run(case, table, seed=number).released) if kind == "released" else []
-    longer, added = neighbour(rng, table, kind, released)
+    longer, added = (case.neighbour or neighbour)(rng, table, kind, released)
     if (number + number // len(KINDS)) % 2:
         table, longer, added = longer, table, the_other_way(added)
     one = run(case, table, seed=number)

@@ -47,6 +47,9 @@ CELLS = {
     "signalling": Decimal("sNaN"),
     "huge": 10**400,
     "infinite": -np.inf,
+    "complex": 1j,
+    "date": pd.Timestamp(1),
+    "long double": np.longdouble("1e4000"),
 }
 
 
@@ -76,7 +79,7 @@ def pieces_with(odd):
             if row in part:
                 cells = piece[column].astype(object)
                 cells.iloc[row - part[0]] = cell
-                missing = cell is None or cell is pd.NaT or cell is pd.NA or isinstance(cell, float)
+                missing = cell is None or cell is pd.NaT or cell is pd.NA or isinstance(cell, float | complex)
                 piece[column] = cells.infer_objects() if missing else cells  # as pandas would have it
         made.append(piece)
     return made

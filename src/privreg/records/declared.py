@@ -47,7 +47,7 @@ def as_declared(frame: Any, kinds: Mapping[str, Any]) -> Any:
 
 def _as_declared(column: Any, kind: Any) -> Any:
     """None if it can stay as it is."""
-    if column.dtype == kind or (_is_number(column.dtype) and _is_number(kind)):
+    if column.dtype == kind or (_is_plain_number(column.dtype) and _is_number(kind)):
         return None
     if pd.api.types.is_bool_dtype(kind):
         return pd.Series(pd.array(_each(_truth, column), "boolean"), column.index)
@@ -79,6 +79,13 @@ def _reader(kind: Any, limited: bool) -> Callable[[Any], Any]:
 
 def _is_number(kind: Any) -> bool:
     return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+
+
+def _is_plain_number(kind: Any) -> bool:
+    """Those that everybody reads; one odd value may have made the column complex, or of long doubles."""
+    if isinstance(kind, np.dtype):
+        return kind.kind in "iu" or kind in (np.float32, np.float64)
+    return _is_number(kind) and not isinstance(kind, pd.SparseDtype)
 
 
 def _cells(column: Any) -> NDArray[Any]:
@@ -115,6 +122,8 @@ def _number(cell: Any) -> float | None:
     """A number, or one that Dask made text of."""
     if isinstance(cell, str):
         return float(cell) if cell.isascii() and "_" not in cell else None
+    if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:  # beside one that is not real
+        return float(cell.real)
     return float(cell) if isinstance(cell, Real | np.bool_) else None
 
 
