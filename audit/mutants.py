@@ -8,6 +8,7 @@ Checks that find something wrong without any bug would prove nothing, so they ar
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
@@ -15,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from audit import bits, blackbox, fuzz, results
 from audit.bugs import BUGS
 from audit.draws import wrong_laws, wrong_sources
 from audit.neighbours import KINDS
 from audit.replay import CHECKS, check_pair
-from privreg import Ledger, PrivateLinearRegression
+from privreg import DPKendall, Ledger, LedgerError, PrivateLinearRegression, PublicLevelsWarning
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 
 
@@ -52,6 +54,28 @@ def died_without_trace() -> bool:
         return status.entries == 0 or status.sum_epsilon < 1
 
 
+def takes_other_people() -> bool:
+    """Whether a ledger takes people named by another column, from an object that was fitted before."""
+    X, y = np.ones((30, 2)), np.ones(30)
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger")
+        ledger.create("d", "3", "1e-3")
+        model = PrivateLinearRegression(0.1, 1e-6, ledger=ledger, dataset="d")
+        model.fit(X, y, groups=pd.Series(range(30), name="person"))
+        with suppress(LedgerError):
+            model.fit(X, y, groups=np.arange(30))
+        return ledger.status("d")[0].entries > 1
+
+
+def says_nothing_of_levels() -> bool:
+    """Whether levels that came with a type are used without a warning."""
+    frame = pd.DataFrame({"t": pd.Categorical(["a", "b"] * 15), "x": 1.0})
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        told = DPKendall(1, 1.0).fit(frame, np.ones(30)).warnings_
+    return not told or not any(issubclass(w.category, PublicLevelsWarning) for w in warned)
+
+
 # Audits of each kind of step. The others are compositions of these.
 _QUICK_AUDITS = ("count", "kendall", "quantile", "long median", "mean", "moments", "tukey 1-D", "tukey unsafe", "bas 5")
 
@@ -75,6 +99,8 @@ OTHER: dict[str, tuple[str, Callable[[], bool]]] = {
     ),
     "source": ("private fits draw from OpenDP", lambda: bool(wrong_sources())),
     "ledger": ("a fit that dies is in the ledger", died_without_trace),
+    "unit": ("a ledger of people takes no others", takes_other_people),
+    "levels": ("levels that came with a type are warned of", says_nothing_of_levels),
     "hostile input": ("one bad line changes nothing but itself, and is not quoted", fuzz.nasty_lines_found),
     "black box": ("no audit proves more than the claim", over_claim),
 }

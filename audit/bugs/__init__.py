@@ -3,6 +3,6 @@
 They are what public implementations got wrong, what reviews of this one found, and what a hurried change could do.
 """
 
-from audit.bugs import account, around, beside, noise, reading, sensitivity
+from audit.bugs import account, around, beside, glue, noise, reading, sensitivity
 
-BUGS = {**noise.BUGS, **account.BUGS, **sensitivity.BUGS, **around.BUGS, **beside.BUGS, **reading.BUGS}
+BUGS = {**noise.BUGS, **account.BUGS, **sensitivity.BUGS, **around.BUGS, **beside.BUGS, **reading.BUGS, **glue.BUGS}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import privreg.command.fit
-from audit.bugs.bug import BAS, FLAGSHIP, Bug, changing
+from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.command import carry_out as carrying_out
 from privreg.errors import SchemaError
 from privreg.mechanisms import mean
@@ -100,7 +100,7 @@ BUGS = {
     ),
     "warning of a value": Bug(
         "a warning when a value is very large",
-        changing((mean, "clipped_sum", _warn_of_overflow)),
+        changing((mean, "clipped_sum", _warn_of_overflow), *NOT_ISOLATED),
         FLAGSHIP,
         "messages",
     ),

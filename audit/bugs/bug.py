@@ -1,12 +1,16 @@
 """A bug: what is wrong, and how it is put in."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+import privreg.base
+import privreg.regression.selected
+
 FLAGSHIP, TUKEY, BAS = "PrivateLinearRegression", "TukeyRegression", "BoostedAdaSSP"
+NOT_ISOLATED = ((privreg.base, "isolated", nullcontext), (privreg.regression.selected, "isolated", nullcontext))
 
 
 @dataclass(frozen=True)

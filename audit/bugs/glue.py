@@ -1,0 +1,159 @@
+"""Bugs that the glue around the mechanisms once had: identifiers, partitions, lists, settings, progress, odd lines."""
+
+from typing import Any
+
+import numpy as np
+
+import privreg.base
+from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
+from privreg import identities, spending, tables, text_file
+from privreg.command import carry_out as carrying_out
+from privreg.errors import SchemaError
+from privreg.privacy.ledger import RECORD, people_by
+from privreg.records import dask_opening, dask_parts
+from privreg.records.streamed import StreamedRecords
+
+
+def _by_python_equality(values: Any) -> Any:
+    known: dict[Any, int] = {}
+
+    def number(value: Any) -> int:
+        try:
+            return -1 if value is None or value != value else known.setdefault(value, len(known))
+        except Exception:
+            return -1
+
+    return np.asarray(np.frompyfunc(number, 1, 1)(values), np.int64)
+
+
+def _times_as_objects(series: Any) -> Any:
+    return identities.numbered(np.fromiter(series.to_list(), np.object_, len(series)))
+
+
+def _as_the_partition_has_it(frame: Any, kinds: Any) -> Any:
+    del kinds
+    return frame
+
+
+def _as_dask_has_it(frame: Any) -> Any:
+    return frame
+
+
+def _rectangular(data: Any) -> Any:
+    if not isinstance(data, list | tuple):
+        return data
+    try:
+        return np.array(data, float)
+    except (ValueError, TypeError):
+        raise SchemaError("X is not a rectangular table of numbers") from None
+
+
+def _in_percent(estimator: Any, file: Any, columns: Any, stage: Any) -> None:
+    """As a part of the bytes that have been read."""
+    size = file.path.stat().st_size
+    stage(f"reading the file: {min(4000 / size, 1):.4%}")
+    _fit(estimator, file, columns, stage)
+
+
+_fit = carrying_out._fit
+
+
+def _each_part(self: Any, what: str, function: Any) -> Any:
+    def one(part: int) -> Any:
+        self.tell(f"{what}: {sum(found.records for found in self._found[: part + 1])}")
+        return function(part)
+
+    return _sum(self, what, one)
+
+
+_sum = StreamedRecords._sum
+
+
+class _Remembered:
+    """The unit of the first fit that named its people."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+
+    def __call__(self, groups: Any) -> str:
+        if groups is None:
+            return RECORD
+        self.name = self.name or tables.name_of(groups)
+        return people_by(self.name)
+
+
+def _refuse_odd_lines(self: Any, block: bytes, columns: Any) -> Any:
+    table = _cells(self, block, columns)
+    if any(table.column(name).null_count == table.num_rows > 0 for name in columns):
+        raise SchemaError("most of the rows do not have as many fields as the header")
+    return table
+
+
+_cells = text_file.TextFile._cells
+
+
+BUGS = {
+    "ids by equality": Bug(
+        "people told apart by Python's equality, which one float can make of many integers one person",
+        changing((identities, "numbered", _by_python_equality)),
+        "PrivateLinearRegression, odd people",
+        "statistics",
+    ),
+    "times as objects": Bug(
+        "identifiers that are points in time made Python objects, which not all can be",
+        changing((identities, "_times", _times_as_objects)),
+        "PrivateLinearRegression, people by time",
+        "messages",
+    ),
+    "partitions as they are": Bug(
+        "the type that a partition happens to have decides how its cells are read",
+        changing((dask_parts, "as_declared", _as_the_partition_has_it)),
+        "PrivateLinearRegression, Dask",
+        "messages",
+    ),
+    "objects made text": Bug(
+        "objects of a Dask frame made text by Dask, which some cannot be",
+        changing((dask_opening, "unconverted", _as_dask_has_it)),
+        "PrivateLinearRegression, Dask",
+        "messages",
+    ),
+    "a ragged list": Bug(
+        "a list with a row of another length refused",
+        changing((tables, "rows_as_array", _rectangular), (privreg.base, "rows_as_array", _rectangular)),
+        "PrivateLinearRegression, lists",
+        "messages",
+    ),
+    "the caller's settings": Bug(
+        "a fit under the error state of numpy that its caller has set", changing(*NOT_ISOLATED), FLAGSHIP, "messages"
+    ),
+    "per cent of the bytes": Bug(
+        "how much of a file has been read, by its bytes",
+        changing((carrying_out, "_fit", _in_percent)),
+        "privreg fit",
+        "release",
+    ),
+    "parts told": Bug(
+        "the records that have been read told after each part",
+        changing((StreamedRecords, "_sum", _each_part)),
+        "PrivateLinearRegression, Parquet",
+        "release",
+    ),
+    "an old unit": Bug(
+        "the name of the people of an earlier fit kept for the next",
+        changing((spending, "ledger_unit", _Remembered())),
+        "DPKendall, all columns",
+        "unit",
+    ),
+    "levels of the type": Bug(
+        "levels that came with a type taken as public without a word",
+        changing((tables, "undeclared", lambda *_: [])),
+        "DPKendall, all columns",
+        "levels",
+    ),
+    "odd lines refused": Bug(
+        "a file refused because all its lines are odd",
+        changing((text_file.TextFile, "_cells", _refuse_odd_lines)),
+        "privreg fit, odd lines",
+        "messages",
+    ),
+}
