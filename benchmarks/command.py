@@ -1,13 +1,16 @@
 """Time of the commands in fresh processes, against pandas and scikit-learn in the same run; writes command.json.
 
-Compiled kernels are cached on disk by an earlier run, as they are for a user after the first.
+Compiled kernels are cached on disk by an earlier run, as they are for a user after the first. With names of parts
+(python benchmarks/command.py mistakes) only these are measured; the other figures stay.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from decimal import Decimal
+from os import PathLike, fspath
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +40,14 @@ for frame in pd.read_csv(sys.argv[1], chunksize=100_000):
 SPENDS = 10_000
 
 
-def process(*words: str | Path) -> Callable[[], object]:
-    return lambda: subprocess.run([str(word) for word in words], check=True, capture_output=True)
+def process(*words: str | PathLike[str], fails: bool = False) -> Callable[[], object]:
+    """A process, which must fail or must not."""
+
+    def run() -> None:
+        done = subprocess.run([fspath(word) for word in words], capture_output=True, check=False)
+        assert (done.returncode != 0) == fails, done.stderr
+
+    return run
 
 
 def table(path: Path, rows: int, columns: int) -> Path:
@@ -50,7 +59,8 @@ def table(path: Path, rows: int, columns: int) -> Path:
     return path
 
 
-def starting() -> dict[str, float]:
+def starting(folder: Path) -> dict[str, float]:
+    del folder  # reads no file
     seconds = taking_turns(
         {"help": process(PRIVREG, "--help"), "peer": process(sys.executable, "-c", "import pandas")}, 9
     )
@@ -103,17 +113,44 @@ def keeping(folder: Path) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        results: Figures = {
-            "privreg --help": starting(),
-            "privreg fit, CSV of 20,000 × 10": fitting(folder),
-            "privreg predict, CSV of 500,000 × 10": predicting(folder),
-            f"privreg ledger status, {SPENDS:,} entries": keeping(folder),
-        }
+def mistakes(folder: Path) -> dict[str, float]:
+    """Seconds until a mistake is answered."""
+    file, ledger = table(folder / "few.csv", 200, 10), Ledger(folder / "spent.db")
+    ledger.create("people", "1", "1e-5")
+    ledger.spend("people", Request(Decimal("0.9"), Decimal("1e-6"), "fit"))
+    text = folder / "text.csv"
+    text.write_text("x,y\n" + "1,north\n2,south\n" * 100)
+    wrong: dict[str, list[str | PathLike[str]]] = {
+        "epsilon of 0": [file, "--target", "y", "--epsilon", "0"],
+        "unknown method": [file, "--target", "y", "--epsilon", "1", "--method", "OLS"],
+        "missing file": [folder / "no.csv", "--target", "y", "--epsilon", "1"],
+        "unknown column": [file, "--target", "z", "--epsilon", "1"],
+        "budget refused": [file, "--target", "y", "--epsilon", "1", "--ledger", ledger.path, "--dataset", "people"],
+        "target that is text": [text, "--target", "y", "--epsilon", "1"],
+    }
+    tasks = {name: process(PRIVREG, "fit", *words, fails=True) for name, words in wrong.items()}
+    seconds = taking_turns(tasks | {"peer": process(sys.executable, "-c", "import pandas")}, 9)
+    peer = seconds.pop("peer")
+    return {"seconds": max(seconds.values()), **seconds, "seconds, import pandas": peer}
+
+
+PARTS: dict[str, tuple[str, Callable[[Path], dict[str, float]]]] = {
+    "help": ("privreg --help", starting),
+    "fit": ("privreg fit, CSV of 20,000 × 10", fitting),
+    "predict": ("privreg predict, CSV of 500,000 × 10", predicting),
+    "ledger": (f"privreg ledger status, {SPENDS:,} entries", keeping),
+    "mistakes": ("privreg fit, the slowest of six mistakes", mistakes),
+}
+
+
+def main(*names: str) -> None:
+    file = Path(__file__).with_suffix(".json")
+    results: Figures = json.loads(file.read_text())["results"] if names else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for title, measure in (PARTS[name] for name in names or PARTS):
+            results[title] = measure(Path(folder))
     write(__file__, results, {})
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -189,7 +189,7 @@ def test_nothing_but_released_numbers_leaves(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     out, report = tmp_path / "m.json", tmp_path / "r.html"
     words = ("fit", tmp_path / "t.csv", "--target", "y", *BUDGET, "--out", out, "--report", report)
-    shown = [run(*words), run(*words, "--json")]
+    shown = [run(*words), run(*words, "--json", "--force")]
     for text in (*(r.output for r in shown), out.read_text(), report.read_text()):
         for secret in ("98765.4321", "87654.3210", "SECRETWORD", str(tmp_path), "4321 rec", "4,321"):
             assert secret not in text.replace(str(out), "").replace(str(report), "")
@@ -239,7 +239,7 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--drop", "family"), "columns 'name', 'town' hold text: declare levels with --category name="),
         (("people.csv", "--features", "name,town"), "or leave them out of --features (identifiers and dates are"),
         (("bare.csv",), "the first line of"),
-        (("people.csv", "--features", ""), "a list of columns is empty"),
+        (("people.csv", "--features", ""), "the list of columns is empty"),
         (("people.csv", "--epsilon", "1_0"), "'1_0' is not a number"),
         (("people.csv", "--ledger", "b.db"), "--ledger and --dataset go together"),
         (("people.csv", "--ledger", "b.db", "--dataset", "d"), "there is no ledger b.db"),
@@ -298,9 +298,9 @@ def test_only_files_that_were_written_are_announced(folder, tmp_path):
 def test_outputs_replace_old_ones_as_a_whole(folder, tmp_path):
     out = tmp_path / "model.json"
     out.write_text("old")
-    refused("fit", folder / "people.csv", "--target", "pya", *BUDGET, "--out", out)
+    refused("fit", folder / "people.csv", "--target", "pya", *BUDGET, "--out", out, "--force")
     assert out.read_text() == "old"
-    fit(folder / "people.csv", "--out", out)
+    fit(folder / "people.csv", "--out", out, "--force")
     load_model(out)
     assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
     assert stat.S_IMODE(os.stat(out).st_mode) == 0o644
@@ -393,7 +393,7 @@ finally:
     peaks = []
     for times in (10, 100):
         (tmp_path / "many.csv").write_text(head + "\n" + rows * times)
-        words = ["predict", model, tmp_path / "many.csv", "--out", tmp_path / "out.csv"]
+        words = ["predict", model, tmp_path / "many.csv", "--out", tmp_path / "out.csv", "--force"]
         command = [sys.executable, "-c", code, *map(str, words)]
         peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
         with open(tmp_path / "out.csv") as file:

@@ -1,5 +1,7 @@
 """Which columns a request uses: every mistake is told in one line that names the column and the way out."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privreg.columns import Columns, choose_columns, read_levels
+from privreg.columns import Columns, choose_columns, read_levels, read_names
 from privreg.errors import SchemaError
 from privreg.files import DataFile, open_file
 from privreg.tables import read_table, read_target
@@ -50,8 +52,38 @@ def test_features_keep_their_order_and_other_columns_do_not_matter(file):
 
 
 def test_declared_levels_come_before_those_of_the_file(file):
-    given = {"grade": ["1", "2"], "Age": ["30"], "flag": ["true"]}
-    assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == given
+    given = {"grade": ["1", "2"], "Age": ["30", "-1.5e0"], "flag": ["TRUE"]}
+    meant = {"grade": ["1", "2"], "Age": [30, -1.5], "flag": [True]}
+    assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == meant
+    numbers = {"Age": [30, 1.5]}
+    assert choose_columns(file, "id", ["Age"], categories=numbers).categories == numbers
+
+
+@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "levels", "said"),
+    [
+        ("Age", ["young", "old"], "column 'Age' holds numbers, and 'young' is none; write levels such as "),
+        ("Age", ["young", "old"], "such as --category Age=1,2, or leave its levels out"),
+        ("flag", ["yes", "no"], "column 'flag' holds booleans, and 'yes' is none; write levels such as "),
+        ("Age", ["1", "1.0"], "column 'Age' has the level '1.0' twice, as the same number"),
+        ("Age", ["1e999"], "column 'Age' holds numbers, and '1e999' is none"),
+    ],
+)
+def test_levels_that_no_value_can_be(file, name, levels, said, typed):
+    file.typed = typed
+    with pytest.raises(SchemaError) as caught:
+        choose_columns(file, "id", ["Age", "flag"], categories={name: levels})
+    assert said in str(caught.value)
+
+
+def test_levels_of_which_some_are_numbers(file):
+    """The first rows of a text file do not show every code; the types of Parquet do."""
+    given = {"Age": ["1", "unknown"]}
+    assert choose_columns(file, "id", ["Age"], categories=given).categories == given
+    file.typed = True
+    with pytest.raises(SchemaError, match="'unknown' is none"):
+        choose_columns(file, "id", ["Age"], categories=given)
 
 
 D = {"drop": ["born", "tags", "town"]}  # what cannot be a feature as it is
@@ -216,7 +248,7 @@ def test_a_missing_file_is_an_error_of_the_operating_system(tmp_path):
         read_levels([], tmp_path)
 
 
-word = st.text(min_size=1, max_size=5).filter(lambda s: s.strip() == s and "," not in s)
+word = st.text(min_size=1, max_size=5).filter(lambda s: s.strip() == s)
 
 
 @given(
@@ -225,7 +257,52 @@ word = st.text(min_size=1, max_size=5).filter(lambda s: s.strip() == s and "," n
     )
 )
 def test_any_levels_can_be_declared(levels):
-    assert read_levels([f"{name}={','.join(given)}" for name, given in levels.items()], None) == levels
+    """With quotes as in CSV, so that a level may have commas."""
+    assert read_levels([f"{name}={quoted(given)}" for name, given in levels.items()], None) == levels
+
+
+def quoted(words):
+    line = io.StringIO()
+    csv.writer(line).writerow(words)
+    return line.getvalue().removesuffix("\r\n")
+
+
+@given(st.lists(word, min_size=1, max_size=4))
+def test_any_names_can_be_listed(names):
+    assert read_names("--drop", [quoted(names)], ()) == names
+    assert read_names("--drop", names, names) == names
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a,b"], ["a", "b"]),
+        (["a", "b"], ["a", "b"]),
+        ([" a ,  b"], ["a", "b"]),
+        (['a,"b,c"'], ["a", "b,c"]),
+        (["a", "b,c"], ["a", "b,c"]),  # a column is called so
+        (['"b,c"', "x=1,2"], ["b,c", "x=1", "2"]),
+        (['a "quoted" name,b'], ['a "quoted" name', "b"]),
+    ],
+)
+def test_lists_of_names(values, expected):
+    assert read_names("--features", values, ["a", "b", "b,c"]) == expected
+
+
+@pytest.mark.parametrize("value", ['a,"b', '"a"b,c', '"'])
+def test_a_quote_that_is_not_closed(value):
+    with pytest.raises(SchemaError, match=r"--features .*: a quote is not closed, or not at the end of a name"):
+        read_names("--features", [value], ["a"])
+
+
+def test_an_empty_list_of_names():
+    with pytest.raises(SchemaError, match="--drop: the list of columns is empty"):
+        read_names("--drop", ["a", " "], ["a"])
+
+
+def test_a_column_with_an_equals_sign_can_have_levels():
+    assert read_levels(["x=y=1,2"], None, ["x", "x=y"]) == {"x=y": ["1", "2"]}
+    assert read_levels(["x=z=1,2"], None, ["x", "x=y"]) == {"x": ["z=1", "2"]}
 
 
 # ---------------------------------------------------------------- together with files
@@ -245,7 +322,7 @@ def test_from_a_file_to_a_table(tmp_path, kind):
     options = ["grade=1,2"] if kind == "parquet" else ["grade=1,2", "town=n,s,e"]
     file = open_file(path)
     chosen = choose_columns(file, "pay", drop=["note"], categories=read_levels(options, None))
-    assert chosen.categories == {"town": ["n", "s", "e"], "grade": ["1", "2"]}
+    assert chosen.categories == {"town": ["n", "s", "e"], "grade": [1, 2]}
     got = file.read([*chosen.features, chosen.target], chosen.categories)
     features = read_table(got.select(chosen.features), chosen.categories)
     names = ["town=n", "town=s", "town=e", "grade=1", "grade=2", "flag=False", "flag=True"]

@@ -643,11 +643,14 @@ def test_parquet_columns_in_the_kind_of_their_levels(tmp_path):
             "cat": pa.array(["b", "a", None]).dictionary_encode(),
         },
     )
-    text = {name: ["x"] for name in ("int", "float", "flag", "text", "truth", "cat")}
+    for name, kind in (("int", "numbers"), ("float", "numbers"), ("flag", "booleans")):
+        said = f"column {name!r} holds {kind}, so the text '1' cannot be one of its levels; declare {kind}"
+        assert message(read, path, {name: ["1"]}) == said
+    text = {name: ["x"] for name in ("text", "truth", "cat")}
     assert read(path, text) == {
-        "int": ["1", None, "20"],
-        "float": ["1", "1.5", None],
-        "flag": ["True", None, "False"],
+        "int": [1, None, 20],
+        "float": [1.0, 1.5, None],
+        "flag": [True, None, False],
         "text": ["1.5", " 2", "é"],
         "truth": ["TRUE", "x", None],
         "cat": ["b", "a", None],
@@ -703,7 +706,7 @@ def test_dictionaries_that_declare_nothing(tmp_path):
 
 def test_parquet_without_rows(tmp_path):
     file = open_file(parquet(tmp_path / "x", {"a": pa.array([], pa.int32()), "c": pa.array([]).cast(pa.string())}))
-    assert file.read(["c", "a"], {"a": ["1"]}).to_pydict() == {"c": [], "a": []}
+    assert file.read(["c", "a"], {"a": [1]}).to_pydict() == {"c": [], "a": []}
     assert list(file.batches(["a"], {})) == []
 
 

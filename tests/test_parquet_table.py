@@ -288,7 +288,7 @@ def test_numbers_of_different_types_are_float64(tmp_path):
     got = everything(table, ["x", "n"])
     assert got.schema.types == [pa.float64(), pa.int32()]
     assert got["x"].to_pylist() == [v for i in range(6) for v in (float(i), None)]
-    assert everything(table, ["x"], {"x": ["1", "2"]})["x"].to_pylist()[::2] == list("012345")
+    assert "holds numbers, so the text '1'" in message(table.read, ["x"], {"x": ["1", "2"]})
     assert everything(table, ["x"], {"x": [1, 2]})["x"].to_pylist()[::2] == [float(i) for i in range(6)]
     big = write(tmp_path / "9.parquet", {"x": [2**63 - 1], "n": pa.array([1], pa.int32())})
     assert ParquetTable([tmp_path / "0.parquet", big]).read(["x"], {})["x"][-1].as_py() == 2.0**63
@@ -500,7 +500,7 @@ def test_identifiers_are_not_rounded(tmp_path):
     table = ParquetTable(tmp_path)
     said = f"column 'i' is of type int32 in {b}, but int64 in {a}; write one type in all files"
     assert message(table.read, ["i", "x"], {}, ["i"]) == said
-    assert "decimal128(20, 3)" in message(table.part_tables, table.parts[0], ["d"], {"d": ["1"]}, ["d"])
+    assert "decimal128(20, 3)" in message(table.part_tables, table.parts[0], ["d"], {"d": [1]}, ["d"])
     assert everything(table, ["i", "d"]).schema.types == [pa.float64(), pa.float64()]
 
 

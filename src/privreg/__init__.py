@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PrivregError,
         PublicLevelsWarning,
         SchemaError,
+        WeakGuaranteeWarning,
     )
     from privreg.model_file import load_model
     from privreg.parquet import ParquetTable
@@ -49,6 +50,7 @@ __all__ = [
     "SchemaError",
     "SubLasso",
     "TukeyRegression",
+    "WeakGuaranteeWarning",
     "load_model",
     "plan",
     "write_report",
@@ -74,6 +76,7 @@ _HOME = {
     "SchemaError": "privreg.errors",
     "SubLasso": "privreg.selection.sub_lasso",
     "TukeyRegression": "privreg.regression.tukey",
+    "WeakGuaranteeWarning": "privreg.errors",
     "load_model": "privreg.model_file",
     "plan": "privreg.planner",
     "write_report": "privreg.report.model",

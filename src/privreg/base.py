@@ -175,6 +175,7 @@ class PrivateEstimator(Spender, TableEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from X and y. Spends the budget."""
+        self._warn_if_weak()
         self._fit(X, y)
         self._tell()
         return self

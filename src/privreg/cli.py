@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from privreg.command.request import Spending
 
 
 class OneLine(TyperGroup):
@@ -71,6 +74,26 @@ def loading() -> Iterator[None]:
         yield
 
 
+def _confirm(command: str, spending: "Spending", ask: bool) -> None:
+    """Say what a large budget means. At a terminal, go on only if that is meant."""
+    from privreg.privacy.weak import weak_points
+
+    points = weak_points(float(spending.epsilon), float(spending.delta))
+    for text in points:
+        typer.echo(f"privreg {command}: warning: {text}", err=True)
+    if points and ask and sys.stdin.isatty() and sys.stderr.isatty() and not _agreed():
+        typer.echo("Nothing was spent.", err=True)
+        raise typer.Exit(1)
+
+
+def _agreed() -> bool:
+    try:
+        return typer.confirm("Go on?", err=True)
+    except typer.Abort:  # Ctrl-C, or the end of input
+        typer.echo(err=True)
+        return False
+
+
 def _version(asked: bool) -> None:
     if asked:
         from privreg import __version__
@@ -97,12 +120,6 @@ def _whole_or_auto(text: str) -> int | str:
     return text if text == "auto" else int(text)
 
 
-def _names(text: str | None) -> list[str]:
-    if text is not None and not text.strip():
-        raise ValueError("a list of columns is empty; leave the option out, or name columns with commas")
-    return [name.strip() for name in text.split(",")] if text else []
-
-
 Data = Annotated[
     Path,
     typer.Argument(
@@ -122,8 +139,10 @@ Epsilon = Annotated[
     Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
 ]
 Delta = Annotated[Decimal, typer.Option(parser=_number, metavar="D", help="Privacy budget δ, well below 1/records.")]
-Features = Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to use. Default: all others.")]
-Drop = Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to leave out.")]
+Features = Annotated[
+    list[str] | None, typer.Option(metavar="COL,COL", help="Columns to use; may be repeated. Default: all others.")
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COL,COL", help="Columns to leave out; may be repeated.")]
 Category = Annotated[
     list[str] | None, typer.Option(metavar="COL=a,b,c", help="Declare the levels of a column; may be repeated.")
 ]
@@ -135,6 +154,8 @@ Person = Annotated[
 ]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Spend from the budget kept here.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set in the ledger.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a fit with a budget that protects hardly anybody.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -188,8 +209,10 @@ def fit(
     scheduler: Scheduler = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the model, as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, as one HTML page.")] = None,
+    force: Force = False,
     ledger: LedgerFile = None,
     dataset: Dataset = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a linear model that reveals almost nothing about any one record."""
@@ -197,13 +220,12 @@ def fit(
         from privreg.command.check import check_fit
         from privreg.command.request import Outputs, Source, Spending, Wanted
 
-        source = Source(
-            data, target, _names(features), _names(drop), person, category or [], categories, engine, scheduler
-        )
+        source = Source(data, target, features or [], drop or [], person, category or [], categories, engine, scheduler)
         spending = Spending(epsilon, delta, ledger, dataset)
         wanted = Wanted(method, k, rows_per_person, max_rows_for_selection)
-        outputs = Outputs(out, report)
+        outputs = Outputs(out, report, force)
         opened = check_fit(source, spending, wanted, outputs)
+        _confirm("fit", spending, ask=not yes and not as_json)
         with loading():
             from privreg.command.fit import run_fit
 
@@ -226,6 +248,7 @@ def select(
     scheduler: Scheduler = None,
     ledger: LedgerFile = None,
     dataset: Dataset = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Choose the features that say most about the target, without a model."""
@@ -233,11 +256,10 @@ def select(
         from privreg.command.check import check_select
         from privreg.command.request import Source, Spending
 
-        source = Source(
-            data, target, _names(features), _names(drop), None, category or [], categories, engine, scheduler
-        )
+        source = Source(data, target, features or [], drop or [], None, category or [], categories, engine, scheduler)
         spending = Spending(epsilon, delta, ledger, dataset)
         opened = check_select(source, spending, method)
+        _confirm("select", spending, ask=not yes and not as_json)
         with loading():
             from privreg.command.fit import run_select
 
@@ -253,17 +275,21 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
     ] = None,
-    keep: Annotated[str | None, typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions; may be repeated."),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     with one_line("predict"):
         from privreg.command.check import check_predict
 
-        check_predict(model, data, out, _names(keep))
+        check_predict(model, data, out, keep or [], force)
         with loading():
             from privreg.command.predict import run_predict
 
-        run_predict(model, data, out, _names(keep))
+        run_predict(model, data, out, keep or [])
 
 
 @ledger.command("create")

@@ -1,15 +1,19 @@
 """Which columns of a file a request uses, and their declared levels. Only names, kinds and levels are looked at."""
 
+import csv
+import io
 import json
 import math
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
+from privreg.text_header import number_pattern
 
 if TYPE_CHECKING:
     from privreg.files import DataFile
@@ -73,19 +77,45 @@ def choose_names(
     return chosen
 
 
-def read_levels(options: Sequence[str], file: Path | None) -> dict[str, list[Any]]:
+def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> list[str]:
+    """The names in the values of an option. Each is a column's name, or a list with commas, quoted as in CSV."""
+    names = []
+    for value in values:
+        if not value.strip():
+            raise SchemaError(f"{option}: the list of columns is empty; leave it out, or name columns with commas")
+        names += [value] if value in columns else _split(option, value)
+    return names
+
+
+def read_levels(options: Sequence[str], file: Path | None, columns: Collection[str] = ()) -> dict[str, list[Any]]:
     """Levels as declared by options COL=a,b,c and by a JSON file {"col": ["a", "b"]}."""
     levels: dict[str, list[Any]] = {}
     for option in options:
-        name, equals, given = option.partition("=")
-        name = name.strip()
-        if not equals or not name:
+        name = max((c for c in columns if option.startswith(f"{c}=")), key=len, default=option.partition("=")[0])
+        given = option.removeprefix(name)
+        if not name.strip() or not given.startswith("="):
             raise SchemaError(f"--category {option}: write it as COLUMN=level,level,…")
-        _add(levels, name, [level.strip() for level in given.split(",")], "--category")
+        _add(levels, name.strip(), _split("--category", given[1:]), "--category")
     if file is not None:
         for name, entry in _json_object(file):
             _add(levels, name, _json_levels(name, entry, file), f"--categories {file}")
     return levels
+
+
+def _split(option: str, value: str) -> list[str]:
+    """A list with commas. Quotes keep a comma in a name: a,"b,c"."""
+    try:
+        fields = next(csv.reader([value], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise SchemaError(f"{option} {value}: a quote is not closed, or not at the end of a name") from None
+    return [field.strip() for field in fields or [""]]
+
+
+def _joined(names: Sequence[str]) -> str:
+    """The same list again, as it can be typed."""
+    line = io.StringIO()
+    csv.writer(line).writerow(names)
+    return shlex.quote(line.getvalue().removesuffix("\r\n"))
 
 
 def _check_names(
@@ -147,19 +177,19 @@ def _check_text(undeclared: list[str], named: bool) -> None:
     if len(undeclared) == 1:
         (name,) = undeclared
         raise SchemaError(
-            f"column {name!r} holds text: declare its levels with --category {name}=a,b,c, or "
+            f"column {name!r} holds text: declare its levels with --category {shlex.quote(name)}=a,b,c, or "
             f"{_leave_out('it', undeclared, named)}"
         )
     if undeclared:
         raise SchemaError(
             f"columns {', '.join(map(repr, undeclared))} hold text: declare levels with "
-            f"--category {undeclared[0]}=a,b,c, or {_leave_out('them', undeclared, named)} "
+            f"--category {shlex.quote(undeclared[0])}=a,b,c, or {_leave_out('them', undeclared, named)} "
             "(identifiers and dates are best left out)"
         )
 
 
 def _leave_out(it: str, names: list[str], named: bool) -> str:
-    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {','.join(names)}"
+    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {_joined(names)}"
 
 
 def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
@@ -168,8 +198,43 @@ def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: 
     if kind not in ("number", "boolean", "text", "category"):
         raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
     if declared is not None:
-        return list(declared)
+        return _meant(name, kind, declared, file.typed)
     return file.levels(name) if kind == "category" else None
+
+
+def _meant(name: str, kind: str, levels: Sequence[Any], typed: bool) -> list[Any]:
+    """Levels as a column of this kind has them: what is typed is text, also where it stands for a number.
+
+    A text file may have other cells than its first rows show, so there it is enough that one level can occur.
+    """
+    if kind not in ("number", "boolean") or not all(isinstance(level, str) for level in levels):
+        return list(levels)
+    meant = [_number(level) if kind == "number" else _BOOLEANS.get(level.casefold()) for level in levels]
+    wrong = [level for level, value in zip(levels, meant, strict=True) if value is None]
+    if wrong and (typed or len(wrong) == len(levels)):
+        example = "1,2" if kind == "number" else "true,false"
+        raise SchemaError(
+            f"--category: column {name!r} holds {kind}s, and {wrong[0]!r} is none; write levels such as "
+            f"--category {shlex.quote(name)}={example}, or leave its levels out"
+        )
+    if wrong:
+        return list(levels)
+    for i, value in enumerate(meant):
+        if value in meant[:i]:
+            raise SchemaError(f"--category: column {name!r} has the level {levels[i]!r} twice, as the same {kind}")
+    return meant
+
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def _number(level: str) -> int | float | None:
+    if not number_pattern(".").fullmatch(level):
+        return None
+    value = float(level)
+    if not math.isfinite(value):
+        return None
+    return int(level) if level.lstrip("+-").isdigit() else value
 
 
 def _add(levels: dict[str, list[Any]], name: str, given: list[Any], option: str) -> None:

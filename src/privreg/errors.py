@@ -12,7 +12,8 @@ PrivregError
 UserWarning
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
  ├── NotReleasedWarning         a private test failed: the model is a constant
- └── PublicLevelsWarning        levels of a category came with its type, which does not say where they are from
+ ├── PublicLevelsWarning        levels of a category came with its type, which does not say where they are from
+ └── WeakGuaranteeWarning       the budget is so large that it protects hardly anybody
 """
 
 
@@ -54,6 +55,10 @@ class NotPrivateWarning(UserWarning):
 
 class PublicLevelsWarning(UserWarning):
     """Levels of a category came with the type of a column and are taken as public."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """A budget is so large that its guarantee protects hardly anybody."""
 
 
 class NotReleasedWarning(UserWarning):

@@ -76,7 +76,7 @@ class DataFile:
             if name not in self.columns:
                 raise SchemaError(f"{self.path} has no column {name!r}")
             if name in categories:
-                levels_type(name, categories[name])
+                check_levels(name, self.columns[name] if self.typed else "text", categories[name])
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "pa.Table":
         raise NotImplementedError
@@ -192,6 +192,14 @@ def _wild(name: str) -> bool:
 
 def _natural(name: str) -> tuple[list[str | int], str]:
     return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))], name
+
+
+def check_levels(column: str, kind: str, levels: Sequence[Any]) -> None:
+    """Raise SchemaError if values of a column of this kind cannot be among the levels."""
+    if levels_type(column, levels) == "text" and kind in ("number", "boolean"):
+        raise SchemaError(
+            f"column {column!r} holds {kind}s, so the text {levels[0]!r} cannot be one of its levels; declare {kind}s"
+        )
 
 
 def levels_type(column: str, levels: Sequence[Any]) -> str:

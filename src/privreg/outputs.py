@@ -33,6 +33,14 @@ def check_place(path: str | PathLike[str]) -> None:
         raise _error(errno.EACCES, path, "the file is there already and cannot be written to")
 
 
+def check_new(path: str | PathLike[str]) -> None:
+    """Raise OSError if a file would be replaced. A device or a pipe is not."""
+    path = Path(path)
+    found = _status(path)
+    if found is not None and not _straight(path, found):
+        raise _error(errno.EEXIST, path, "there is such a file already; --force replaces it")
+
+
 def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """Raise ValueError if an output would replace an input or another output. Both by what the user calls them."""
     taken = {_identity(path): name for name, path in inputs.items() if path is not None}

@@ -362,15 +362,12 @@ def _identifier(array: pa.Array) -> pa.Array:
 
 
 def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
-    """A column in the kind of its levels: numbers as text are written like 1 or 1.5, booleans like True."""
+    """A column in the kind of its levels."""
     is_text, is_boolean = _is_text(array.type), pa.types.is_boolean(array.type)
     if not (is_text or is_boolean or _kind_of_type(array.type) == "number"):
         raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
     if kind == "text":
-        if is_boolean:
-            return pc.cast(pc.if_else(array, "True", "False"), pa.large_string())
-        text = pc.cast(array, pa.large_string())
-        return text if is_text else pc.replace_substring_regex(text, r"\.0$", "")
+        return pc.cast(array, pa.large_string())
     if is_text:
         from privreg.text_file import cells_as
 

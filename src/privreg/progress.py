@@ -12,12 +12,13 @@ from contextlib import contextmanager
 def bar(what: str) -> Iterator[Callable[[float], None]]:
     """Gives a function to be called with the part that is done. The bar goes when the work is done."""
     from rich.console import Console
-    from rich.progress import Progress
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _nothing
         return
+    from rich.progress import Progress
+
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)
@@ -27,12 +28,13 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
 def stages() -> Iterator[Callable[[str], None]]:
     """Gives a function to be called with what is being done now. The line goes when the work is done."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _nothing
         return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("")

@@ -1,12 +1,15 @@
 """What an estimator asks of a ledger, if it is given one."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
+from privreg.errors import WeakGuaranteeWarning
 from privreg.privacy.accountant import Budget
 from privreg.privacy.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
+from privreg.privacy.weak import weak_points
 from privreg.tables import name_of
 
 
@@ -40,6 +43,12 @@ class Spender:
             raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+
+    def _warn_if_weak(self) -> None:
+        """Warn of a budget that promises little. With a seed nothing is promised, and there is another warning."""
+        if self.random_state is None:
+            for text in weak_points(self.epsilon, self.delta):
+                warnings.warn(text, WeakGuaranteeWarning, stacklevel=3)
 
     def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
         """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""

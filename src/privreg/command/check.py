@@ -4,18 +4,18 @@ First what was typed, then the places to write to, then the ledger, then the nam
 for which arrow is loaded. Rules about budgets are those of the estimators, which check them again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privreg.columns import Columns, choose_columns, choose_names, read_levels, unknown_column
+from privreg.columns import Columns, choose_columns, choose_names, read_levels, read_names, unknown_column
 from privreg.command.request import Outputs, Source, Spending, Wanted
 from privreg.errors import SchemaError
 from privreg.files import PARQUET_ENDS, header_names, is_parquet, open_file
-from privreg.outputs import check_apart, check_outside, check_place
+from privreg.outputs import check_apart, check_new, check_outside, check_place
 from privreg.paper.methods import FLAGSHIP, METHODS, selects
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
 from privreg.privacy.ledger import RECORD, Ledger, Request, amount, budget_of, people_by
@@ -54,7 +54,7 @@ def check_fit(source: Source, spending: Spending, wanted: Wanted, outputs: Outpu
     else:
         check_delta(budget)
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
-    _check_outputs(outputs.places(), inputs, source.data)
+    _check_outputs(outputs.places(), inputs, source.data, outputs.force)
     _ask_ledger(spending, source, adaptive_budget(budget) if method == FLAGSHIP else None)
     return open_source(source)
 
@@ -69,24 +69,26 @@ def check_select(source: Source, spending: Spending, method: str) -> Opened:
     return open_source(source)
 
 
-def check_predict(model: Path, data: Path, out: Path | None, keep: list[str]) -> None:
+def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], force: bool) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
     if out is not None and out.suffix.lower() not in _ENDINGS:
         raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
-    _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data)
-    model.open("rb").close()
+    _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
+    model.stat()  # raises if it is not there
     names = header_names(data)
     if names is not None:
-        check_kept(keep, names, data)
+        read_kept(keep, names, data)
 
 
-def check_kept(keep: list[str], columns: Iterable[str], path: Path | str) -> None:
-    """Raise SchemaError unless the columns to copy can stand beside the predictions."""
-    for name in keep:
+def read_kept(keep: list[str], columns: Collection[str], path: Path | str) -> list[str]:
+    """The columns to copy; SchemaError unless they can stand beside the predictions."""
+    names = read_names("--keep", keep, columns)
+    for name in names:
         if name not in columns:
             raise unknown_column("--keep", name, columns, path)
-    if PREDICTION in keep or len(set(keep)) < len(keep):
+    if PREDICTION in names or len(set(names)) < len(names):
         raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
+    return names
 
 
 def check_method(wanted: Wanted, source: Source) -> str:
@@ -109,16 +111,18 @@ def check_method(wanted: Wanted, source: Source) -> str:
 
 def open_source(source: Source) -> Opened:
     """The file of a request, and its columns. Of text the header alone is looked at first."""
-    levels = read_levels(source.category, source.categories)
-    asked = source.target, source.features, source.drop, source.person
-    names = header_names(source.data)
-    if names is not None:
-        choose_names(names, source.data, *asked, levels)
+    file, names = None, header_names(source.data)
     with stages() as stage:
         stage("looking at the columns")
-        file = open_file(source.data)
-        columns = choose_columns(file, *asked, levels)
-    return Opened(file, columns, list(levels))
+        if names is None:
+            file = open_file(source.data)
+            names = list(file.columns)
+        features, drop = read_names("--features", source.features, names), read_names("--drop", source.drop, names)
+        levels = read_levels(source.category, source.categories, names)
+        asked = source.target, features, drop, source.person, levels
+        choose_names(names, source.data, *asked)
+        file = file or open_file(source.data)
+        return Opened(file, choose_columns(file, *asked), list(levels))
 
 
 def _check_engine(source: Source) -> None:
@@ -139,11 +143,18 @@ def _budget(spending: Spending) -> Budget:
     return budget_of(float(spending.epsilon), float(spending.delta), spending.ledger is not None)
 
 
-def _check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path) -> None:
-    for place in filter(None, outputs.values()):
+def _check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path, force: bool
+) -> None:
+    """Raise unless everything can be written, and nothing is lost by it."""
+    places = [place for place in outputs.values() if place is not None]
+    for place in places:
         check_place(place)
     check_apart(outputs, inputs)
     check_outside(outputs, data)
+    if not force:
+        for place in places:
+            check_new(place)
 
 
 def _ask_ledger(spending: Spending, source: Source, mu_squared: Fraction | None) -> None:

@@ -13,9 +13,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privreg.columns import unknown_column
-from privreg.command.check import PREDICTION, TABS, check_kept
+from privreg.command.check import PREDICTION, TABS, read_kept
 from privreg.errors import ModelFileError
-from privreg.files import DataFile, is_parquet_name, open_file
+from privreg.files import is_parquet_name, open_file
 from privreg.model_file import load_model
 from privreg.outputs import whole_file
 from privreg.progress import stages
@@ -28,27 +28,23 @@ def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str])
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
     file = open_file(data)
-    _check_columns(file, features, keep)
-    copied = [name for name in keep if name not in features]
+    for name in features:
+        if name not in file.columns:
+            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
+    kept = read_kept(keep, file.columns, file.path)
+    copied = [name for name in kept if name not in features]
     as_written = [] if file.typed else copied  # the number 007 is perhaps a name
     with stages() as stage, _sink(out) as sink:
         stage("predicting")
         writer = None
         for batch in file.batches([*features, *copied], model.categories or {}, as_written):
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            table = batch.select(keep).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
+            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
             writer = writer or _writer(sink, table.schema, out)
             writer.write_table(table)
         if writer is None:
-            writer = _writer(sink, pa.schema([*((name, pa.null()) for name in keep), (PREDICTION, pa.float64())]), out)
+            writer = _writer(sink, pa.schema([*((name, pa.null()) for name in kept), (PREDICTION, pa.float64())]), out)
         writer.close()
-
-
-def _check_columns(file: DataFile, features: list[str], keep: list[str]) -> None:
-    for name in features:
-        if name not in file.columns:
-            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
-    check_kept(keep, file.columns, file.path)
 
 
 @contextmanager

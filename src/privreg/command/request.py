@@ -10,7 +10,7 @@ from privreg.privacy.ledger import Ledger
 
 @dataclass(frozen=True)
 class Source:
-    """Which columns of which file."""
+    """Which columns of which file. Lists are as typed: what a comma means depends on the names of the columns."""
 
     data: Path
     target: str
@@ -51,10 +51,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where the model and the report go."""
+    """Where the model and the report go, and whether they may replace files."""
 
     out: Path | None = None
     report: Path | None = None
+    force: bool = False
 
     def places(self) -> dict[str, Path | None]:
         """By the names of the options."""

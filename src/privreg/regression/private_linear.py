@@ -105,6 +105,7 @@ class PrivateLinearRegression(PrivateRegressor):
         person, of whose complete records `rows_per_person` are kept, chosen at random. A record without a person is
         left out.
         """
+        self._warn_if_weak()
         self._fit(X, y, groups=groups)
         return self
 

@@ -87,6 +87,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features, then fit. Spends the budget."""
+        self._warn_if_weak()
         budget = self._budget()
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
