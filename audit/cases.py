@@ -119,7 +119,7 @@ def _elsewhere(cells: Cells) -> Cells:
 def _input(cells: Cells, kind: str) -> tuple[Any, Any]:
     X, y = cells.numbers[:, :-1], cells.numbers[:, -1]
     if cells.levels is None:
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return X.astype(kind), y
     import pandas as pd
     import polars as pl

@@ -334,7 +334,11 @@ def test_neighbours_are_what_they_say():
 # ---- on any other table, not only on a neighbour
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name.startswith("Private") and "people" not in name])
+# Draws for people are coupled between neighbours only, and a list without rows has no width.
+_ANY_TABLE = [n for n in CASES if n.startswith("Private") and not any(w in n for w in ("people", "Dask", "lists"))]
+
+
+@pytest.mark.parametrize("case", _ANY_TABLE)
 def test_outputs_alone_decide(case):
     """Given the outputs, steps and releases are the same on *any* table: no parameter and no branch sees a record."""
     rng = np.random.default_rng(5)
