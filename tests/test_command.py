@@ -149,3 +149,17 @@ def test_importing_the_package_is_light_and_names_resolve():
     code = "import sys, privreg; assert 'numba' not in sys.modules; print(privreg.DPKendall.__name__, dir(privreg)[0])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.startswith("DPKendall")
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "text.csv"])
+def test_commands_that_look_at_a_large_file_end(name, tmp_path):
+    """Whether they refuse it at once or after its first rows: no reader is left that would go on."""
+    lines = {
+        "records.jsonl": ['{"wage": 1, "age": 2}'] * 200_000,
+        "text.csv": ["wage,age", *["abc,1"] * 300_000],
+    }
+    (tmp_path / name).write_text("\n".join(lines[name]))
+    command = [PRIVREG, "fit", tmp_path / name, "--target", "wage", "--epsilon", "1"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    ended = [(process.communicate(timeout=120)[1].count("\n"), process.returncode) for process in running]
+    assert ended == [(1, 2)] * 6

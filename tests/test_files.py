@@ -92,6 +92,8 @@ def test_the_operating_systems_errors_pass(tmp_path):
         (b"\n \n\n", "is empty"),
         (b"\x1f\x8b\x08\x00abc", "compressed (gzip): unpack it first"),
         (b"BZh91AY", "compressed (bzip2): unpack it first"),
+        (b'{"wage": 4711, "age": 3}\n{"wage": 2, "age": 3}\n', "is JSON: save it as CSV"),
+        (b'[{"wage": 4711}]', "is JSON: save it as CSV"),
         (b"PK\x03\x04abc", "zip archive or an Excel workbook: unpack it"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16 text: save it as UTF-8"),
         ("a,b\n1,2\n".encode("utf-16-be"), "neither Parquet nor UTF-8 text"),

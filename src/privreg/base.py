@@ -65,7 +65,7 @@ def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list
             X, y, estimator.categories, estimator.n_jobs, groups=groups, watch=estimator._watch, only=only
         )
     for text in public_levels(records.undeclared):
-        warnings.warn(text, PublicLevelsWarning, stacklevel=5)
+        warnings.warn(text, PublicLevelsWarning, stacklevel=4)
     return records
 
 

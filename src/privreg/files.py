@@ -29,6 +29,9 @@ _REFUSED = {
     b"PARE": "is encrypted Parquet: decrypt it first",
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
+    # Its first line is no header but a record, which must not be shown.
+    b'{"': "is JSON: save it as CSV (UTF-8) or Parquet first",
+    b"[{": "is JSON: save it as CSV (UTF-8) or Parquet first",
 }
 PARQUET_ENDS = (".parquet", ".parq", ".pq")  # in any case
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
