@@ -8,10 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privreg import DPKendall, Ledger, ParquetTable, PrivateLinearRegression, PublicLevelsWarning
+from privreg import DPKendall, Ledger, ParquetTable, PrivateLinearRegression, PublicLevelsWarning, load_model
 from privreg.errors import SchemaError
 from privreg.paper import make_method
 from privreg.records.memory import MemoryRecords
+from privreg.release import release_of
 from privreg.tables import read_table, read_target
 
 LEVELS = ["low", "mid", "high"]
@@ -401,6 +402,12 @@ def test_levels_that_came_with_a_type_are_warned_of(tmp_path):
         with pytest.warns(PublicLevelsWarning, match=names):
             selector.fit(X, y)
         assert len(selector.warnings_) == 1
+        for method in ("K-BAS", "BAS"):
+            other = make_method(method, 2, 1.0, 1e-6).fit(X, y)
+            assert "Warning: The levels of" in other.summary()
+            assert release_of(other).warnings == other.warnings_ == selector.warnings_
+            other.save(tmp_path / "model.json")
+            assert release_of(load_model(tmp_path / "model.json")).warnings == selector.warnings_
 
 
 @pytest.mark.filterwarnings("error")

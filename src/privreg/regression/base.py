@@ -54,7 +54,7 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
 
     def _notes(self) -> list[str]:
         """Plain sentences about this fit, from released values only, and what may be wrong with it."""
-        return self._facts() + [WARNING + text for text in self.warnings_]
+        return self._facts() + marked(self.warnings_)
 
     def _facts(self) -> list[str]:
         return [f"A linear model of {len(self._names)} features."]
@@ -63,6 +63,11 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # on a few dozen records noise is larger than any signal
         return tags
+
+
+def marked(warnings: list[str]) -> list[str]:
+    """Warnings as notes."""
+    return [WARNING + text for text in warnings]
 
 
 def linear(table: Table, coef: Float64, intercept: float) -> Float64:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.base import TableEstimator
 from privreg.kernels.ranks import Float64
 from privreg.privacy.receipt import Receipt
-from privreg.regression.base import PrivateRegressor, Savable, describe, linear, order_chosen
+from privreg.regression.base import PrivateRegressor, Savable, describe, linear, marked, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
 from privreg.regression.selected import SelectThenRegress
 from privreg.tables import Categories, Table, read_table
@@ -55,7 +55,7 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
         copy.coef_, copy.intercept_ = model.coef_, model.intercept_
         copy.shrunk_to_ = float(last.clip_x) if isinstance(last, BoostedAdaSSP) else None
         copy.released_ = getattr(last, "released_", True)
-        copy.notes_ = last._notes()
+        copy.notes_ = last._facts() + marked(model.warnings_)
         copy.receipt_ = model.receipt_
         copy.estimator_ = copy.method_name_ = type(model).__name__
         copy.target_name_ = None

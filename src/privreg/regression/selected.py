@@ -17,7 +17,7 @@ from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.privacy.steps import round_down
 from privreg.records.opening import is_dask, is_elsewhere, map_partitions
-from privreg.regression.base import Savable, describe, order_chosen
+from privreg.regression.base import Savable, describe, marked, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
 from privreg.spending import Spender
@@ -155,7 +155,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         """The model, what to know about it, and what it cost, as text."""
         check_is_fitted(self)
         chosen = self.selector_._labels(np.flatnonzero(self.selector_.get_support()).tolist())
-        notes = [order_chosen(self.selected_features_), *self.regressor_._notes()]
+        notes = [order_chosen(self.selected_features_), *self.regressor_._facts(), *marked(self.warnings_)]
         return describe(notes, chosen, self.regressor_.coef_, self.intercept_, self.receipt_)
 
     def _check_regression(self, budget: Budget) -> None:
