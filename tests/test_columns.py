@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privreg.columns import Columns, choose_columns, read_levels, read_names
+from privreg.columns import Columns, choose_columns, read_names
 from privreg.errors import SchemaError
 from privreg.files import DataFile, open_file
+from privreg.levels import read_levels
 from privreg.tables import read_table, read_target
 
 KINDS = {
@@ -52,38 +53,82 @@ def test_features_keep_their_order_and_other_columns_do_not_matter(file):
 
 
 def test_declared_levels_come_before_those_of_the_file(file):
-    given = {"grade": ["1", "2"], "Age": ["30", "-1.5e0"], "flag": ["TRUE"]}
-    meant = {"grade": ["1", "2"], "Age": [30, -1.5], "flag": [True]}
-    assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == meant
-    numbers = {"Age": [30, 1.5]}
-    assert choose_columns(file, "id", ["Age"], categories=numbers).categories == numbers
+    given = {"grade": ["1", "x"], "Age": [30, 1.5], "flag": [True]}
+    assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == given
+
+
+def levels(file, name, given):
+    return choose_columns(file, "id", ["Age", "flag", "town"], categories={"town": ["a"]} | {name: given}).categories[
+        name
+    ]
+
+
+def exact(values):
+    return [(type(value), value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "meant"),
+    [
+        ("Age", ["30", "-1", "1.5"], [30, -1, 1.5]),
+        ("town", ["30", "40"], [30, 40]),  # by what was typed alone, so that a file cannot change a model's levels
+        ("Age", ["007", "7"], ["007", "7"]),
+        ("Age", ["1", "unknown"], ["1", "unknown"]),  # the first rows do not show every code
+        ("flag", ["TRUE", "false"], [True, False]),
+        ("flag", ["true", "?"], ["true", "?"]),
+        ("town", ["north", "true"], ["north", "true"]),
+    ],
+)
+def test_levels_for_a_text_file(file, name, given, meant):
+    assert exact(levels(file, name, given)) == exact(meant)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "meant"),
+    [
+        ("Age", ["30", "-1.5e0", "007"], [30, -1.5, 7]),
+        ("flag", ["TRUE", "false"], [True, False]),
+        ("town", ["30", "true"], ["30", "true"]),
+    ],
+)
+def test_levels_for_columns_that_have_a_type(file, name, given, meant):
+    file.typed = True
+    assert exact(levels(file, name, given)) == exact(meant)
 
 
 @pytest.mark.parametrize("typed", [False, True])
 @pytest.mark.parametrize(
-    ("name", "levels", "said"),
+    ("name", "given", "said"),
     [
         ("Age", ["young", "old"], "column 'Age' holds numbers, and 'young' is none; write levels such as "),
         ("Age", ["young", "old"], "such as --category Age=1,2, or leave its levels out"),
         ("flag", ["yes", "no"], "column 'flag' holds booleans, and 'yes' is none; write levels such as "),
-        ("Age", ["1", "1.0"], "column 'Age' has the level '1.0' twice, as the same number"),
         ("Age", ["1e999"], "column 'Age' holds numbers, and '1e999' is none"),
     ],
 )
-def test_levels_that_no_value_can_be(file, name, levels, said, typed):
+def test_levels_that_no_value_can_be(file, name, given, said, typed):
     file.typed = typed
     with pytest.raises(SchemaError) as caught:
-        choose_columns(file, "id", ["Age", "flag"], categories={name: levels})
+        levels(file, name, given)
     assert said in str(caught.value)
 
 
-def test_levels_of_which_some_are_numbers(file):
-    """The first rows of a text file do not show every code; the types of Parquet do."""
-    given = {"Age": ["1", "unknown"]}
-    assert choose_columns(file, "id", ["Age"], categories=given).categories == given
+def test_some_levels_that_no_value_can_be(file):
     file.typed = True
     with pytest.raises(SchemaError, match="'unknown' is none"):
-        choose_columns(file, "id", ["Age"], categories=given)
+        levels(file, "Age", ["1", "unknown"])
+    for file.typed in (True, False):
+        with pytest.raises(SchemaError, match=r"column 'Age' has the level '1\.0' twice, as the same number"):
+            levels(file, "Age", ["1", "1.0"])
+
+
+def test_a_column_that_shows_nothing_refuses_no_level(file, tmp_path):
+    file.blank = frozenset({"Age"})
+    assert levels(file, "Age", ["young", "old"]) == ["young", "old"]
+    for text in ("town,pay\n", "town,pay\nNA,1\n,2\n"):
+        (tmp_path / "few.csv").write_text(text)
+        few = open_file(tmp_path / "few.csv")
+        assert choose_columns(few, "pay", categories={"town": ["a"]}).categories == {"town": ["a"]}
 
 
 D = {"drop": ["born", "tags", "town"]}  # what cannot be a feature as it is

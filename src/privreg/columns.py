@@ -1,11 +1,8 @@
-"""Which columns of a file a request uses, and their declared levels. Only names, kinds and levels are looked at."""
+"""Which columns of a file a request uses. Only names, kinds and declared levels are looked at."""
 
 import csv
 import io
-import json
-import math
 import shlex
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
-from privreg.text_header import number_pattern
+from privreg.levels import split_list, text_levels, typed_levels
 
 if TYPE_CHECKING:
     from privreg.files import DataFile
@@ -83,32 +80,8 @@ def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> 
     for value in values:
         if not value.strip():
             raise SchemaError(f"{option}: the list of columns is empty; leave it out, or name columns with commas")
-        names += [value] if value in columns else _split(option, value)
+        names += [value] if value in columns else split_list(option, value)
     return names
-
-
-def read_levels(options: Sequence[str], file: Path | None, columns: Collection[str] = ()) -> dict[str, list[Any]]:
-    """Levels as declared by options COL=a,b,c and by a JSON file {"col": ["a", "b"]}."""
-    levels: dict[str, list[Any]] = {}
-    for option in options:
-        name = max((c for c in columns if option.startswith(f"{c}=")), key=len, default=option.partition("=")[0])
-        given = option.removeprefix(name)
-        if not name.strip() or not given.startswith("="):
-            raise SchemaError(f"--category {option}: write it as COLUMN=level,level,…")
-        _add(levels, name.strip(), _split("--category", given[1:]), "--category")
-    if file is not None:
-        for name, entry in _json_object(file):
-            _add(levels, name, _json_levels(name, entry, file), f"--categories {file}")
-    return levels
-
-
-def _split(option: str, value: str) -> list[str]:
-    """A list with commas. Quotes keep a comma in a name: a,"b,c"."""
-    try:
-        fields = next(csv.reader([value], skipinitialspace=True, strict=True))
-    except csv.Error:
-        raise SchemaError(f"{option} {value}: a quote is not closed, or not at the end of a name") from None
-    return [field.strip() for field in fields or [""]]
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -198,84 +171,7 @@ def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: 
     if kind not in ("number", "boolean", "text", "category"):
         raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
     if declared is not None:
-        return _meant(name, kind, declared, file.typed)
-    return file.levels(name) if kind == "category" else None
-
-
-def _meant(name: str, kind: str, levels: Sequence[Any], typed: bool) -> list[Any]:
-    """Levels as a column of this kind has them: what is typed is text, also where it stands for a number.
-
-    A text file may have other cells than its first rows show, so there it is enough that one level can occur.
-    """
-    if kind not in ("number", "boolean") or not all(isinstance(level, str) for level in levels):
-        return list(levels)
-    meant = [_number(level) if kind == "number" else _BOOLEANS.get(level.casefold()) for level in levels]
-    wrong = [level for level, value in zip(levels, meant, strict=True) if value is None]
-    if wrong and (typed or len(wrong) == len(levels)):
-        example = "1,2" if kind == "number" else "true,false"
-        raise SchemaError(
-            f"--category: column {name!r} holds {kind}s, and {wrong[0]!r} is none; write levels such as "
-            f"--category {shlex.quote(name)}={example}, or leave its levels out"
+        return (
+            typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, name in file.blank)
         )
-    if wrong:
-        return list(levels)
-    for i, value in enumerate(meant):
-        if value in meant[:i]:
-            raise SchemaError(f"--category: column {name!r} has the level {levels[i]!r} twice, as the same {kind}")
-    return meant
-
-
-_BOOLEANS = {"true": True, "false": False}
-
-
-def _number(level: str) -> int | float | None:
-    if not number_pattern(".").fullmatch(level):
-        return None
-    value = float(level)
-    if not math.isfinite(value):
-        return None
-    return int(level) if level.lstrip("+-").isdigit() else value
-
-
-def _add(levels: dict[str, list[Any]], name: str, given: list[Any], option: str) -> None:
-    if name in levels:
-        raise SchemaError(f"{option}: the levels of column {name!r} are declared twice")
-    times = Counter(given)
-    for level in given:
-        if isinstance(level, str) and not level.strip():
-            raise SchemaError(f"{option}: column {name!r} has an empty level; a missing value needs no level")
-        if times[level] > 1:
-            raise SchemaError(f"{option}: column {name!r} has the level {level!r} twice")
-    levels[name] = given
-
-
-def _json_object(file: Path) -> list[tuple[str, Any]]:
-    """The entries of the object in the file, those of the same name too, which a dict would hide."""
-    try:
-        entries = json.loads(file.read_bytes(), object_pairs_hook=_Entries)
-    except (ValueError, RecursionError):  # no JSON, or not UTF-8
-        raise SchemaError(f"--categories {file}: the file is not JSON") from None
-    if not isinstance(entries, _Entries):
-        raise SchemaError(f'--categories {file}: the file must hold an object like {{"column": ["level", "level"]}}')
-    return entries
-
-
-class _Entries(list[tuple[str, Any]]):
-    """The entries of a JSON object."""
-
-
-def _json_levels(name: str, entry: Any, file: Path) -> list[Any]:
-    wanted = f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers"
-    if type(entry) is not list or not entry:
-        raise SchemaError(wanted)
-    texts = all(isinstance(level, str) for level in entry)
-    if not texts and not all(_is_number(level) for level in entry):
-        raise SchemaError(wanted)
-    return entry
-
-
-def _is_number(level: Any) -> bool:
-    try:
-        return isinstance(level, int | float) and not isinstance(level, bool) and math.isfinite(level)
-    except OverflowError:  # an integer beyond float64
-        return False
+    return file.levels(name) if kind == "category" else None

@@ -47,6 +47,7 @@ class DataFile:
     """
 
     typed = False  # whether the file itself says what kind its columns are
+    blank: frozenset[str] = frozenset()  # columns that show nothing of their kind
 
     def __init__(self, path: Path | str, columns: dict[str, str]) -> None:
         self.path = path  # as messages show it

@@ -54,6 +54,7 @@ class TextFile(DataFile):
         self._mark = "." if self._separator == "," else _decimal_mark(rows)
         number = number_pattern(self._mark)
         super().__init__(path, {name: _kind_of_cells(cells, number) for name, cells in rows.items()})
+        self.blank = frozenset(name for name, cells in rows.items() if not _present(cells))
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         cells = pa.schema([(name, pa.string()) for name in columns]).empty_table()
@@ -187,12 +188,16 @@ def _decimal_mark(rows: dict[str, list[str]]) -> str:
 
 def _kind_of_cells(cells: list[str], number: re.Pattern[str]) -> str:
     """At least half decides, so that no single row does, except near the half."""
-    present = [cell for cell in cells if cell.lower() not in MISSING]
+    present = _present(cells)
     if 2 * sum(bool(number.fullmatch(cell)) for cell in present) >= len(present):
         return "number"
     if 2 * sum(cell.lower() in ("true", "false") for cell in present) >= len(present):
         return "boolean"
     return "text"
+
+
+def _present(cells: list[str]) -> list[str]:
+    return [cell for cell in cells if cell.lower() not in MISSING]
 
 
 def cells_as(kind: str, cells: pa.Array, levels: Sequence[Any], mark: str) -> pa.Array:

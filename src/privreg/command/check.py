@@ -11,10 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privreg.columns import Columns, choose_columns, choose_names, read_levels, read_names, unknown_column
+from privreg.columns import Columns, choose_columns, choose_names, read_names, unknown_column
 from privreg.command.request import Outputs, Source, Spending, Wanted
 from privreg.errors import SchemaError
 from privreg.files import PARQUET_ENDS, header_names, is_parquet, open_file
+from privreg.levels import read_levels
 from privreg.outputs import check_apart, check_new, check_outside, check_place
 from privreg.paper.methods import FLAGSHIP, METHODS, selects
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
