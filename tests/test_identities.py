@@ -116,8 +116,18 @@ def test_huge_identifiers_are_neither_slow_nor_an_error():
     deep = 1
     for _ in range(5000):
         deep = (deep,)
-    values = [10**6000, -(10**6000), Decimal("1e999999999"), Decimal("1e-999999999"), deep, "x" * 10**6]
-    assert (read_identities(values) >= 0).tolist() == [True, True, True, True, False, True]
+    shared = 1
+    for _ in range(60):
+        shared = (shared, shared)  # 2⁶⁰ parts
+    values = [10**6000, -(10**6000), Decimal("1e999999999"), Decimal("1e-999999999"), "x" * 10**6, deep, shared]
+    assert (read_identities(values) >= 0).tolist() == [True] * 5 + [False] * 2
+
+
+def test_dictionaries_are_what_they_stand_for():
+    times = pa.array([1, 2, 2**40, 1], pa.int64())
+    for kind in (pa.time64("ns"), pa.timestamp("s"), pa.timestamp("s", "Europe/Berlin"), pa.duration("ns")):
+        column = times.view(kind)
+        assert read_identities(column.dictionary_encode()).tolist() == read_identities(column).tolist()
 
 
 @pytest.mark.parametrize("last", [np.float64(2.0**126), 2.0**126, 2**126])

@@ -18,6 +18,7 @@ from privreg import (
     TukeyRegression,
 )
 from privreg.isolation import isolated
+from privreg.kernels.threads import share_out
 from privreg.paper import make_method
 
 RNG = np.random.default_rng(3)
@@ -91,24 +92,45 @@ def test_a_warning_as_error_does_not_cost_the_fit():
 
 
 def test_threads_leave_the_settings_of_the_process_as_they_were():
-    """Two overlapping fits: the first to begin is the first to end."""
+    """While one thread is inside, another warns as before, may change the filters, and is inside itself later."""
     before, inside, go_on = list(warnings.filters), threading.Event(), threading.Event()
 
     def other():
         with isolated():
+            warnings.warn("nobody hears this", stacklevel=1)
             inside.set()
             go_on.wait()
+            warnings.warn("nor this", stacklevel=1)
 
     thread = threading.Thread(target=other)
-    with isolated():
-        thread.start()
-        inside.wait()
-        assert np.geterr()["over"] == "ignore"
-    with warnings.catch_warnings(record=True):
-        warnings.warn("nobody hears this", stacklevel=1)
+    thread.start()
+    inside.wait()
+    with pytest.warns(UserWarning, match="everybody hears this"):
+        warnings.warn("everybody hears this", stacklevel=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with isolated():
+            warnings.warn("nobody hears this", stacklevel=1)
+            assert np.geterr()["over"] == "ignore"
+        with pytest.raises(UserWarning, match="an error again"):
+            warnings.warn("an error again", stacklevel=1)
     go_on.set()
     thread.join()
-    assert warnings.filters == before
+    assert [f for f in warnings.filters if f not in before] == []
+    with pytest.warns(UserWarning, match="heard again"):
+        warnings.warn("heard again", stacklevel=1)
+
+
+def test_threads_of_a_fit_are_inside_too():
+    def work(tasks):
+        for _ in tasks:
+            warnings.warn("nobody hears this", stacklevel=1)
+            np.float64(1e308) * 10
+
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        with isolated():
+            share_out(work, 50, 4)
 
 
 def test_an_exception_inside_puts_the_settings_back():

@@ -1,6 +1,8 @@
 """The door for data: four kinds of table give the same columns, and only the schema can raise."""
 
 import warnings
+from collections import UserList, deque
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from privreg.errors import SchemaError
 from privreg.paper import make_method
 from privreg.records.memory import MemoryRecords
 from privreg.release import release_of
-from privreg.tables import read_table, read_target
+from privreg.tables import read_identities, read_table, read_target
 
 LEVELS = ["low", "mid", "high"]
 COLOURS = ["mid", None, "high", "mid"]
@@ -361,6 +363,54 @@ def test_no_row_of_a_list_is_an_error(rows, expected):
     for given in (rows, tuple(rows)):
         table = read_table(given)
         np.testing.assert_array_equal(table.rows(np.arange(table.n_rows)), np.array(expected, float))
+
+
+class Hostile(int):
+    def __float__(self):
+        raise ValueError("secret 42")
+
+
+class Liar(list):
+    def __len__(self):
+        return 2
+
+    def __iter__(self):
+        raise ValueError("secret 42")
+
+
+def test_other_sequences_are_lists_and_odd_objects_are_missing():
+    rows = deque([[1, 2], [3, "secret"], [4], (Hostile(5), 6), Liar([7, 8]), UserList([9, 10])])
+    expected = [[1, 2], [3, NAN], [NAN, NAN], [NAN, 6], [NAN, NAN], [9, 10]]
+    np.testing.assert_array_equal(read_table(rows).rows(np.arange(6)), expected)
+    np.testing.assert_array_equal(read_target(deque([1, None, Hostile(2), "x", 10**400])), [1, NAN, NAN, NAN, NAN])
+    np.testing.assert_array_equal(read_identities(deque([(1, 2), (3, 4), "x", (1, 2)])), [0, 1, 2, 0])
+
+
+def levelled():
+    """Columns with declared levels, and a value that their libraries would fail at beside such a level."""
+    day, late = datetime(1970, 1, 1), 2**60
+    for kind in (pa.timestamp("s"), pa.timestamp("ms", "UTC"), pa.duration("s"), pa.date64()):
+        level = timedelta(0) if pa.types.is_duration(kind) else date(1970, 1, 1) if kind == pa.date64() else day
+        level = day.replace(tzinfo=UTC) if getattr(kind, "tz", None) else level
+        unit = 86_400_000 if kind == pa.date64() else 1
+        for more in ([], [late // unit * unit]):
+            array = pa.array([0, 0, *more], pa.int64()).view(kind)
+            yield pa.table({"a": array}), [level]
+            yield pd.DataFrame({"a": pd.Series(pd.arrays.ArrowExtensionArray(array))}), [level]
+    for more in ([], [2**64 - 1]):
+        yield pa.table({"a": pa.array([1, 1, *more], pa.uint64()).dictionary_encode()}), [1, 2]
+    for more in ([], [2**53 + 1]):
+        yield pa.table({"a": pa.array([1, 1, *more]).dictionary_encode()}), [1.0, 2.0]
+    for more in ([], [2**31 - 1]):
+        days = pl.Series("a", [0, 0, *more], dtype=pl.Int32).cast(pl.Date)
+        yield pl.DataFrame({"a": days}), [date(1970, 1, 1)]
+
+
+def test_no_value_fails_beside_a_level(capfd):
+    for frame, levels in levelled():
+        table = read_table(frame, {"a": levels})
+        assert table.complete().tolist() == [True, True, False][: table.n_rows]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_no_element_of_a_list_is_an_error_in_a_target():

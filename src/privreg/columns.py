@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from privreg.errors import SchemaError
 from privreg.levels import split_list, text_levels, typed_levels
+from privreg.text_header import like_a_record
 
 if TYPE_CHECKING:
     from privreg.files import DataFile
@@ -114,6 +115,8 @@ def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | 
 
 
 def _advice(name: str, columns: list[str]) -> str:
+    if like_a_record(columns):
+        return "its columns are not shown, because some names look like values: is its first line a header?"
     folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
     near = get_close_matches(name.casefold(), folded, n=1)
     if near:

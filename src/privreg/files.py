@@ -29,9 +29,13 @@ _REFUSED = {
     b"PARE": "is encrypted Parquet: decrypt it first",
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
-    # Its first line is no header but a record, which must not be shown.
+}
+# Perhaps after blanks or a byte order mark. The first line is no header but may be a record, which must not be shown.
+_MARKUP = {
     b'{"': "is JSON: save it as CSV (UTF-8) or Parquet first",
     b"[{": "is JSON: save it as CSV (UTF-8) or Parquet first",
+    b"[[": "is JSON: save it as CSV (UTF-8) or Parquet first",
+    b"<": "is XML or HTML: save it as CSV (UTF-8) or Parquet first",
 }
 PARQUET_ENDS = (".parquet", ".parq", ".pq")  # in any case
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
@@ -122,12 +126,14 @@ def first_bytes(path: Path) -> bytes:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise SchemaError(f"{path} is not a file that can be read twice; save the data in a file first")
     with path.open("rb") as file:  # a directory gives IsADirectoryError here
-        start = file.read(8)
+        start = file.read(64)
     if not start:
         raise SchemaError(f"{path} is empty")
-    for magic, message in _REFUSED.items():
-        if start.startswith(magic):
-            raise SchemaError(f"{path} {message}")
+    bare = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for found, refused in ((start, _REFUSED), (bare, _MARKUP)):
+        for magic, message in refused.items():
+            if found.startswith(magic):
+                raise SchemaError(f"{path} {message}")
     return start
 
 

@@ -122,13 +122,28 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
         raise SchemaError(f"a level of column {name!r} is declared twice")
     if is_untyped(series):
         return _untyped_codes(series.to_native().to_numpy(), levels)
+    if is_arrow(series):
+        series = decoded(series)
     codes = np.full(len(series), -1, np.int32)
     for code, level in enumerate(levels):
+        _check_fits(series, level, name)
         try:
             codes[_equal(series, level)] = code
-        except Exception as error:  # each library has its own; what raises is the types, not a value
-            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}") from error
+        except Exception:  # no value is an error; what does not fit the level is another
+            continue
     return codes
+
+
+def _check_fits(series: nw.Series[Any], level: Any, name: Any) -> None:
+    """Raise SchemaError if the types cannot be compared, which shows without a value."""
+    try:
+        _equal(series[:0], level)
+    except Exception:  # each library has its own
+        fits = False
+    else:
+        fits = True
+    if not fits:
+        raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}")
 
 
 def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
@@ -146,14 +161,24 @@ def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
 
 
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
-    if is_arrow(series):  # pandas would try it with Python objects, which some dates do not fit
-        series = nw.from_native(chunks_of(series), series_only=True)
+    """Which values are the level. The level takes the type of the column, never the column that of the level."""
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         if not isinstance(level, Real):
             raise TypeError
         return np.asarray(numbers(series, "") == float(level), bool)
     if series.dtype == nw.String and not isinstance(level, str):
         raise TypeError
+    if is_arrow(series):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        chunks = chunks_of(series)
+        return np.asarray(pc.fill_null(pc.equal(chunks, pa.scalar(level, chunks.type)), False).to_numpy(), bool)
+    if series.implementation.is_polars():
+        import polars as pl
+
+        native = series.to_native()
+        return np.asarray((native == pl.Series([level], dtype=native.dtype)).fill_null(False).to_numpy(), bool)
     return np.asarray((series == level).fill_null(False).to_numpy(), bool)
 
 
@@ -172,6 +197,16 @@ def is_arrow(series: nw.Series[Any]) -> bool:
     if series.implementation.is_pyarrow():
         return True
     return bool(series.implementation.is_pandas_like() and type(series.to_native().dtype).__name__ == "ArrowDtype")
+
+
+def decoded(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column of arrow's as such, without a dictionary."""
+    import pyarrow as pa
+
+    chunks = chunks_of(series)
+    if pa.types.is_dictionary(chunks.type):
+        chunks = pa.chunked_array([chunk.dictionary_decode() for chunk in chunks.chunks], chunks.type.value_type)
+    return nw.from_native(chunks, series_only=True)
 
 
 def chunks_of(series: nw.Series[Any]) -> Any:

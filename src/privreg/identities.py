@@ -15,6 +15,8 @@ None, NaN, NaT and NA are missing, and so is everything that has no key. Columns
 store, which gives the same answer: memory, Parquet and Dask agree.
 """
 
+import re
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -25,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg.errors import SchemaError
-from privreg.frames import chunks_of, is_arrow, is_untyped, kind_of, numbers
+from privreg.frames import chunks_of, decoded, is_arrow, is_untyped, kind_of, numbers
 
 Int64 = NDArray[np.int64]
 
@@ -34,17 +36,20 @@ _SECONDS = {"W": 604_800, "D": 86_400, "h": 3600, "m": 60, "s": 1}
 _FRACTIONS = {"ms": 10**15, "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}
 _UNITS = {unit: seconds * _PER_SECOND for unit, seconds in _SECONDS.items()} | _FRACTIONS
 _MISSING_TIME = np.iinfo(np.int64).min
+_TIME = re.compile("[szu]-?[0-9]+")
+_MOST_PARTS = 1000  # of a tuple, its tuples included: one that holds another twice may have any number
 
 
 def key(value: Any) -> str | None:
     """The key of an identifier; None if it is missing or has none."""
     try:
-        return _key(value)
+        return _key(value, iter(range(_MOST_PARTS)))
     except Exception:  # no value is an error, however odd its methods or deep its tuples
         return None
 
 
-def _key(value: Any) -> str | None:
+def _key(value: Any, room: Iterator[int]) -> str | None:
+    next(room)  # raises if there is none left
     if hasattr(value, "as_py"):  # an arrow scalar
         value = value.as_py()
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -57,6 +62,9 @@ def _key(value: Any) -> str | None:
         return f"n{int(value):x}"
     if isinstance(value, float | np.floating):  # .item() of a long double is a long double
         return _float(value)
+    if isinstance(value, tuple):
+        keys = [_key(part, room) for part in value]
+        return None if None in keys else "(" + "".join(f"{len(k)}:{k}" for k in keys if k is not None)
     for kind, of in _KEYS.items():
         if isinstance(value, kind):
             return None if value != value else of(value)
@@ -106,11 +114,6 @@ def _numpy_time(value: Any, kind: str) -> str | None:
     return f"{kind}{unit}{number * count}"  # years and months, which have no fixed length
 
 
-def _tuple(value: tuple[Any, ...]) -> str | None:
-    keys = [_key(part) for part in value]
-    return None if None in keys else "(" + "".join(f"{len(k)}:{k}" for k in keys if k is not None)
-
-
 # In this order: a datetime is a date, too.
 _KEYS: dict[type, Any] = {
     str: lambda value: f"t{value}",
@@ -121,7 +124,6 @@ _KEYS: dict[type, Any] = {
     timedelta: _duration,
     Decimal: _decimal,
     UUID: lambda value: f"U{value.hex}",
-    tuple: _tuple,
 }
 
 
@@ -152,6 +154,8 @@ def of_array(array: NDArray[Any]) -> Int64:
 
 def of_series(series: nw.Series[Any]) -> Int64:
     """The same for a column of a data frame."""
+    if is_arrow(series):
+        series = decoded(series)
     dtype = series.dtype
     if is_untyped(series):
         return numbered(np.asarray(series.to_native().to_numpy(), np.object_))
@@ -172,17 +176,56 @@ def of_series(series: nw.Series[Any]) -> Int64:
 def _times(series: nw.Series[Any]) -> Int64:
     """By the integers that are stored: not all points in time can be Python objects."""
     if is_arrow(series):
-        import pyarrow as pa
-
-        array = chunks_of(series).combine_chunks()
-        width = pa.int32() if array.type.bit_width == 32 else pa.int64()
-        return of_series(nw.from_native(pa.chunked_array([array.view(width)]), series_only=True))
+        return of_series(nw.from_native(_stored(chunks_of(series)), series_only=True))
     if series.implementation.is_polars():
         return of_series(nw.from_native(series.to_native().to_physical(), series_only=True))
-    native = series.to_native()
-    if getattr(native.dtype, "tz", None) is not None:
-        native = native.dt.tz_convert("UTC").dt.tz_localize(None)
-    return of_array(native.to_numpy())
+    return of_array(_naive(series.to_native()))
+
+
+def _stored(chunks: Any) -> Any:
+    """The integers of a column of arrow's."""
+    import pyarrow as pa
+
+    array = chunks.combine_chunks()
+    return pa.chunked_array([array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())])
+
+
+def _naive(column: Any) -> NDArray[Any]:
+    """A column of pandas' own types as numpy has it, in UTC if it has a time zone."""
+    if getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    return np.asarray(column.to_numpy())
+
+
+def stored_times(column: Any) -> NDArray[Any] | None:
+    """The attoseconds of a pandas column of dates, times or durations, None where missing; None if it holds others."""
+    series = nw.from_native(column, series_only=True)
+    if is_arrow(series):
+        import pyarrow as pa
+
+        kind = column.dtype.pyarrow_dtype
+        if not pa.types.is_temporal(kind):
+            return None
+        unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
+        stored = np.fromiter(_stored(chunks_of(series)).to_pylist(), np.object_, len(column))
+    elif _kind(series) in ("M", "m"):
+        values = _naive(column)
+        unit, stored = np.datetime_data(values.dtype)[0], values.view(np.int64).astype(np.object_)
+        stored[np.isnat(values)] = None
+    else:
+        return None
+    return np.frompyfunc(lambda n: None if n is None else int(n) * _UNITS[unit], 1, 1)(stored)
+
+
+def attoseconds(value: Any) -> int | None:
+    """The same for a Python object."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return (value.toordinal() - _EPOCH.days - 1) * _UNITS["D"]
+    if isinstance(value, time):
+        since = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
+        value = since
+    found = key(value) or ""
+    return int(found[1:]) if _TIME.fullmatch(found) else None
 
 
 def _kind(series: nw.Series[Any]) -> str | None:

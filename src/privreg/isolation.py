@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import numpy as np
@@ -24,48 +24,68 @@ _PANDAS_OPTIONS: dict[str, Any] = {
 }
 
 
-class _Settings:
+class _Inside(local):
+    """How deep this thread is inside. As the pattern of a warning filter it matches every text, in such threads only.
+
+    Filters are those of the whole process. So none of the caller's is touched, and other threads warn as they did.
+    """
+
+    depth = 0
+
+    def match(self, text: str) -> bool:  # noqa: ARG002
+        return self.depth > 0
+
+
+_INSIDE = _Inside()
+_SILENCE: Any = ("ignore", _INSIDE, Warning, None, 0)
+
+
+class _Process:
     """Settings of the whole process: put back by the first of several fits in threads, and by the last returned."""
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._stack = Lock(), 0, ExitStack()
+        self._lock, self._threads, self._options = Lock(), 0, ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._inside == 0:
-                self._stack = ExitStack()
-                self._stack.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore")
-                self._stack.enter_context(_pandas_defaults())
-                self._stack.enter_context(_polars_defaults())
-            self._inside += 1
+            warnings.filters.insert(0, _SILENCE)  # type: ignore[attr-defined]  # before what was set meanwhile
+            if self._threads == 0:
+                self._options = ExitStack()
+                self._options.enter_context(_pandas_defaults())
+                self._options.enter_context(_polars_defaults())
+            self._threads += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._stack.close()
+            with suppress(ValueError):  # the caller may have put back another list of filters
+                warnings.filters.remove(_SILENCE)  # type: ignore[attr-defined]
+            self._threads -= 1
+            if self._threads == 0:
+                self._options.close()
 
 
-_SETTINGS = _Settings()
+_PROCESS = _Process()
 
 
 @contextmanager
 def isolated() -> Iterator[None]:
     """Whatever the caller has set, no value in here raises or warns by it. May be nested, and used in threads."""
-    with np.errstate(all="ignore"), _SETTINGS:
-        yield
+    _INSIDE.depth += 1
+    try:
+        with np.errstate(all="ignore"), _PROCESS:
+            yield
+    finally:
+        _INSIDE.depth -= 1
 
 
 @contextmanager
 def _pandas_defaults() -> Iterator[None]:
-    pandas = sys.modules.get("pandas")
+    pandas: Any = sys.modules.get("pandas")
     with ExitStack() as stack:
-        if pandas is not None:
-            for option, value in _PANDAS_OPTIONS.items():
-                with suppress(KeyError, AttributeError):  # pandas' own error for an unknown option is one of both
-                    if pandas.get_option(option) != value:
-                        stack.enter_context(pandas.option_context(option, value))
+        for option, value in () if pandas is None else _PANDAS_OPTIONS.items():
+            with suppress(KeyError, AttributeError):  # pandas' own error for an unknown option is both
+                if pandas.get_option(option) != value:
+                    stack.enter_context(pandas.option_context(option, value))
         yield
 
 

@@ -158,7 +158,7 @@ def read_target(data: Any) -> Float64:
         return numbers(next(frame.iter_columns()), "the target")
     if isinstance(frame, nw.Series):
         return numbers(frame, "the target")
-    array = _list_of_numbers(data) if isinstance(data, list | tuple) else _array(data, "y")
+    array = _list_of_numbers(data) if is_list(data) else _array(data, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -187,8 +187,9 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         frame = next(frame.iter_columns())
     if isinstance(frame, nw.Series):
         return identities.of_series(frame)
-    if isinstance(data, list | tuple):  # one by one: whether all are pairs would depend on each
-        data = np.fromiter(data, np.object_, len(data))
+    if is_list(data):  # one by one: whether all are pairs would depend on each
+        elements = list(data)
+        data = np.fromiter(elements, np.object_, len(elements))
     array = data if isinstance(data, np.ndarray) else np.asarray(data, np.object_)
     if array.ndim != 1:
         raise SchemaError(f"groups should be a 1d array, got an array of {array.ndim} dimensions instead")
@@ -258,25 +259,36 @@ def rows_as_array(data: Any) -> Any:
     A list has no schema. Its width is the one that most rows have, and the cells of all other rows are missing, so that
     no single row can make it fail. Each element that is no number is a missing value.
     """
-    if not isinstance(data, list | tuple):
+    if not is_list(data):
         return data
-    widths = Counter(len(row) for row in data if _is_row(row))
+    rows = [_cells(row) for row in data]
+    widths = Counter(map(len, filter(None, rows)))
     width = max(widths, key=lambda w: (widths[w], w), default=1)
-    nothing = (None,) * width
-    rows = (row if _is_row(row) and len(row) == width else nothing for row in data)
-    cells = np.fromiter(chain.from_iterable(rows), np.object_, len(data) * width)
-    return untyped_numbers(cells).reshape(len(data), width)
+    nothing = [None] * width
+    cells = np.fromiter(
+        chain.from_iterable(row if len(row) == width else nothing for row in rows), np.object_, len(rows) * width
+    )
+    return untyped_numbers(cells).reshape(len(rows), width)
 
 
-def _is_row(row: Any) -> bool:
-    is_sequence = isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
-    return is_sequence and len(row) > 0
+def is_list(data: Any) -> bool:
+    """Whether this is a sequence of Python objects, which has no type that could be refused."""
+    return isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | memoryview)
+
+
+def _cells(row: Any) -> list[Any]:
+    """The elements of a row; none if it is no row."""
+    try:
+        is_row = is_list(row) or (isinstance(row, np.ndarray) and row.ndim == 1)
+        return list(row) if is_row else []
+    except Exception:  # no value is an error
+        return []
 
 
 def _list_of_numbers(data: Any) -> Float64:
     """The same for a list of numbers; one that is alone in a list counts as itself."""
-    alone = (v[0] if isinstance(v, list | tuple) and len(v) == 1 else v for v in data)
-    return untyped_numbers(np.fromiter(alone, np.object_, len(data)))
+    rows = [(_cells(value), value) for value in data]
+    return untyped_numbers(np.fromiter((c[0] if len(c) == 1 else v for c, v in rows), np.object_, len(rows)))
 
 
 def untyped_numbers(values: NDArray[Any]) -> Float64:
@@ -285,7 +297,7 @@ def untyped_numbers(values: NDArray[Any]) -> Float64:
     def number(value: Any) -> float:
         try:
             return float(value) if isinstance(value, Real | np.bool_) else np.nan
-        except OverflowError:
+        except Exception:  # beyond float64, or a number of the user's own
             return np.nan
 
     with np.errstate(all="ignore"):  # a long double again

@@ -15,6 +15,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -116,10 +117,11 @@ class TextFile(DataFile):
             odd[row.number - 1] = bool(row.text.strip(BLANKS))
             return "skip"
 
-        try:
+        table = None
+        with suppress(pa.ArrowException):  # its message may quote a cell
             table = pa_csv.read_csv(pa.BufferReader(b"\n" + block), *self._options(columns, len(block) + 1, skip))
-        except pa.ArrowException:  # its message may quote a cell
-            raise SchemaError(f"{self.path} could not be read as CSV") from None
+        if table is None:
+            raise SchemaError(f"{self.path} could not be read as CSV")
         return _with_odd_rows(table, odd) if odd else table
 
     def _options(self, columns: Sequence[str], size: int, skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -17,6 +18,9 @@ _QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
 _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
 # Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
 _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
+
+
+_DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")
 
 
 class Header(NamedTuple):
@@ -60,9 +64,18 @@ def header_line(text: TextIO, path: Path) -> str:
     return header
 
 
-def number_pattern(mark: str) -> re.Pattern[str]:
-    """What counts as a number, with this decimal mark."""
-    return re.compile(_NUMBER.format(mark=re.escape(mark)))
+def like_a_record(names: Iterable[str]) -> bool:
+    """Whether one of the names is rather a value: then they may be a record's, in a file without a header.
+
+    Messages do not show such names.
+    """
+    number, words = number_pattern("[.,]", escaped=True), ("na", "nan", "null", "true", "false")
+    return any(number.fullmatch(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
+
+
+def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
+    """What counts as a number, with this decimal mark, or a pattern for it."""
+    return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))
 
 
 def _outside_quotes(header: str) -> str:
@@ -82,10 +95,11 @@ def _names(header: str, separator: str, path: Path) -> list[str]:
     names = [name.strip() for name in fields]
     if len(names) > 1 and all(number_pattern(".").fullmatch(name) for name in names):
         raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
-    times = Counter(names)
+    times, shown = Counter(names), not like_a_record(names)
     for position, name in enumerate(names, 1):
         if not name:
             raise SchemaError(f"column {position} of {path} has no name in the header line; name it or remove it")
         if times[name] > 1:
-            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
+            called = f"called {name!r}" if shown else "with the same name"
+            raise SchemaError(f"{path} has two columns {called}; rename one of them, or add a header line")
     return names

@@ -8,6 +8,8 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
+from privreg.isolation import isolated
+
 
 def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | None) -> None:
     """Call work(queue) in as many threads as joblib makes of `n_jobs`; they take task numbers from one queue.
@@ -17,7 +19,7 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
     """
     queue = iter(range(tasks))  # its steps are atomic under the GIL
     helpers = min(effective_n_jobs(n_jobs), max(tasks, 1)) - 1
-    others = [_pool(helpers, os.getpid()).submit(work, queue) for _ in range(helpers)]
+    others = [_pool(helpers, os.getpid()).submit(_isolated, work, queue) for _ in range(helpers)]
     try:
         work(queue)
     finally:
@@ -26,6 +28,11 @@ def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | N
         wait(others)  # nobody may write into a caller's arrays after it has left
     for done in others:
         done.result()
+
+
+def _isolated(work: Callable[[Iterator[int]], None], queue: Iterator[int]) -> None:
+    with isolated():  # a setting of the calling thread
+        work(queue)
 
 
 def single_threaded_blas() -> Any:

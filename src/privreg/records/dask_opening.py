@@ -19,7 +19,7 @@ from privreg.records.declared import identities, unconverted
 from privreg.records.layout import Layout, make_layout, parquet_identities, parquet_parts
 from privreg.records.on_dask import DaskRecords
 from privreg.records.opening import is_dask
-from privreg.tables import Categories
+from privreg.tables import Categories, read_identities
 
 # A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
 _QUIET: dict[str, Any] = {
@@ -76,6 +76,8 @@ def open_frame(
                 f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
                 "(levels read off the data would reveal who is in it)"
             )
+    if groups is not None:
+        read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
     layout = make_layout(frame._meta, features, target, categories)
     layout = layout if only is None else layout.only(only)
     try:

@@ -11,6 +11,7 @@ from dask import delayed
 from distributed import Client, Future
 
 from privreg.errors import ClusterError
+from privreg.isolation import isolated
 from privreg.kernels.ranks import Float64, Ranks, rank_column
 from privreg.records import parts as on_part
 from privreg.records.base import TARGET, Block
@@ -82,11 +83,13 @@ def _on_frame(
     kinds: Mapping[str, Any], layout: Layout, task: Task, given: Sequence[Any], frame: Any, found: Complete | None
 ) -> Any:
     kept, print_ = (None, None) if found is None else (found.kept, found.print)
-    return task(FramePart(frame, kinds, layout, print_), kept, *given)
+    with isolated():  # a worker has settings of its own
+        return task(FramePart(frame, kinds, layout, print_), kept, *given)
 
 
 def _on_rows(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:
-    return task(part, None if found is None else found.kept, *given)
+    with isolated():
+        return task(part, None if found is None else found.kept, *given)
 
 
 class RowGroups:

@@ -84,18 +84,15 @@ class DaskRecords(Records):
             return list(self._client.gather(futures))
         except (CancelledError, KilledWorker, CommClosedError) as error:
             raise ClusterError(f"the cluster has lost what it was working on ({type(error).__name__})") from error
-        except Exception as error:
+        except BaseException as error:
             self._client.cancel(futures, force=True)
-            if isinstance(error, PrivregError):
+            if isinstance(error, PrivregError) or not isinstance(error, Exception):
                 raise
-            # Its message may quote a value.
-            raise ClusterError(
-                "a partition could not be computed; call .compute() on the data frame to see why. If it fails because "
-                "of one value, that alone tells of the value: declare types that any value fits, such as object"
-            ) from None
-        except BaseException:
-            self._client.cancel(futures, force=True)
-            raise
+        # Out here, because the error of a user's own graph may quote a value, and would be kept in the chain.
+        raise ClusterError(
+            "a partition could not be computed; call .compute() on the data frame to see why. If it fails because of "
+            "one value, that alone tells of the value: declare types that any value fits, such as object"
+        )
 
     def _on_parts(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
         """task(part, kept, …) for each part; `own` has something else for each."""
