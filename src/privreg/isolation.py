@@ -57,10 +57,10 @@ class _Process:
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            with suppress(ValueError):  # the caller may have put back another list of filters
-                warnings.filters.remove(_SILENCE)  # type: ignore[attr-defined]
             self._threads -= 1
             if self._threads == 0:
+                # All of them: a caller may have put back an older list of filters meanwhile.
+                warnings.filters[:] = [f for f in warnings.filters if f is not _SILENCE]  # type: ignore[index]
                 self._options.close()
 
 
