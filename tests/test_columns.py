@@ -215,12 +215,15 @@ def test_many_columns_are_not_all_listed():
         choose_columns(file, "target")
 
 
-@pytest.mark.parametrize("value", ["34", "-1.5", "1,5", "2020-01-31", "31.1.2020", "NA", "true"])
+@pytest.mark.parametrize("value", ["34", "-1.5", "1,5", "2020-01-31", "31.1.2020", "NA", "n/a", "true"])
 def test_names_that_may_be_a_record_are_not_shown(value):
     """A file without a header would show its first record."""
     file = DataFile(Path("records.csv"), {"Alice Smith": "text", value: "number"})
     with pytest.raises(SchemaError, match="is its first line a header") as caught:
         choose_columns(file, "Alice")
+    assert "Smith" not in str(caught.value)
+    with pytest.raises(SchemaError, match="is its first line a header") as caught:
+        choose_columns(file, value)
     assert "Smith" not in str(caught.value)
 
 

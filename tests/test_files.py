@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 
 from privreg import text_file
 from privreg.errors import SchemaError
-from privreg.files import MISSING, open_file
+from privreg.files import open_file
 from privreg.tables import read_identities, read_table, read_target
+from privreg.text_header import MISSING
 
 slow_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 BLANKS = " \t\n\r\v\f"

@@ -1,9 +1,12 @@
 """Fits of an object that was fitted before: nothing of the old one counts, or goes before the new one is charged."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import cross_val_score
 
 from privreg import (
@@ -118,6 +121,22 @@ def test_ledger_data_set_and_seed_must_go_together(make, ledger):
         with pytest.raises(ValueError, match=message):
             make(**options).fit(FRAME, Y)
     assert ledger.history() == []
+
+
+def test_what_protects_no_record_is_not_entered(ledger):
+    for name in ("Tukey", "K-Tukey", "L-Tukey"):
+        with pytest.raises(ValueError, match='use calibration="strict"'):
+            make_method(name, 2, 1.0, 1e-6, ledger=ledger, dataset="d").fit(FRAME, Y)
+    with pytest.raises(ValueError, match="not private"):
+        make_method("NonDP", ledger=ledger, dataset="d")
+    assert ledger.history() == []
+
+
+def test_a_column_vector_is_warned_of_once(make):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        make().fit(FRAME, Y[:, None])
+    assert sum(w.category is DataConversionWarning for w in told) == 1
 
 
 IDS = np.arange(400) // 2

@@ -170,6 +170,8 @@ def test_incomplete_records_leave_no_trace(rng):
         (pl.DataFrame({"a": ["x"]}), {"a": [1]}, "level 1 does not fit"),
         (pd.DataFrame({"a": ["x"]}), {"a": ["x", "x"]}, "declared twice"),
         (pd.DataFrame({"a": ["x"]}), {"a": []}, "without levels"),
+        (pd.DataFrame({"a": ["x"]}), {"a": "xyz"}, "must be a list"),
+        (pd.DataFrame({"a": [1.0]}), {"a": [1.0, float("nan")]}, "does not fit"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "unique"),
         (pd.DataFrame({"a=True": [1.0], "a": [True]}), None, "two feature columns are called 'a=True'"),
         (pd.DataFrame(index=[0, 1]), None, "no feature columns"),

@@ -23,7 +23,7 @@ from privreg.privacy.steps import Step
 from privreg.records.base import Records
 from privreg.records.opening import is_dask, is_elsewhere, is_parquet, map_partitions, open_records, parquet_levels
 from privreg.spending import Spender
-from privreg.tables import Categories, Table, read_table, rows_as_array, warn_of_column_vector
+from privreg.tables import Categories, Table, read_table, rows_as_array, without_column
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -59,7 +59,6 @@ def columns_in(X: Any, records: Records, named: bool) -> dict[str, Any]:
 
 def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list[int] | None = None) -> Records:
     """The records of a fit, before anything is spent. Warns of levels that were not declared."""
-    warn_of_column_vector(y)
     with isolated():
         records = open_records(
             X, y, estimator.categories, estimator.n_jobs, groups=groups, watch=estimator._watch, only=only
@@ -183,7 +182,7 @@ class PrivateEstimator(Spender, TableEstimator):
     def _fit(self, X: Any, y: Any, *, groups: Any = None, only: list[int] | None = None) -> None:
         """`only` are the features to use."""
         people, budget = groups is not None, self._checked_budget(groups)
-        noise = self._noise()
+        noise, y = self._noise(), without_column(y)
         records = open_table(X, y, self, groups=groups, only=only)
         columns = columns_in(X, records, only is None)
         with isolated():

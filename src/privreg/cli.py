@@ -154,7 +154,7 @@ Person = Annotated[
 ]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Spend from the budget kept here.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set in the ledger.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before a fit with a budget that protects hardly anybody.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before spending a budget that protects hardly anybody.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

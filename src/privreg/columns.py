@@ -16,6 +16,7 @@ from privreg.text_header import like_a_record
 if TYPE_CHECKING:
     from privreg.files import DataFile
 
+_NOT_SHOWN = "its columns are not shown, because some names look like values: is its first line a header?"
 _LISTED = 8  # columns named in a message
 
 
@@ -44,7 +45,10 @@ def choose_columns(
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
         raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
     named = bool(features)
-    _check_text([name for name in chosen if file.columns[name] == "text" and name not in categories], named)
+    undeclared = [name for name in chosen if file.columns[name] == "text" and name not in categories]
+    if undeclared and not file.typed and like_a_record(file.columns):
+        raise SchemaError(f"columns of {file.path} hold text, and {_NOT_SHOWN}")
+    _check_text(undeclared, named)
     levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
     declared = {name: given for name, given in levels.items() if given is not None}
     return Columns(target, chosen, person, declared)
@@ -116,7 +120,7 @@ def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | 
 
 def _advice(name: str, columns: list[str]) -> str:
     if like_a_record(columns):
-        return "its columns are not shown, because some names look like values: is its first line a header?"
+        return _NOT_SHOWN
     folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
     near = get_close_matches(name.casefold(), folded, n=1)
     if near:

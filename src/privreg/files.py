@@ -18,8 +18,6 @@ from privreg.errors import SchemaError
 if TYPE_CHECKING:  # arrow takes long to load, and wrong names of files and columns are known before
     import pyarrow as pa
 
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")
-
 _REFUSED = {
     b"\x1f\x8b": "is compressed (gzip): unpack it first",
     b"BZh": "is compressed (bzip2): unpack it first",

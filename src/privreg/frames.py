@@ -6,6 +6,7 @@ what cannot be used becomes a missing value.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -41,6 +42,8 @@ def columns_of(
     codes: dict[int, Codes] = {}
     for source, (name, series) in enumerate(zip(frame.columns, frame.iter_columns(), strict=True)):
         levels = categories[name] if name in categories else declared_levels(series, name)
+        if isinstance(levels, str):
+            raise SchemaError(f"the levels of column {name!r} must be a list, got the text {levels!r}")
         if levels is None:
             numeric[source] = numbers(series, f"column {name!r}")
             features.append(Column(str(name), source))
@@ -163,7 +166,7 @@ def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:
     """Which values are the level. The level takes the type of the column, never the column that of the level."""
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        if not isinstance(level, Real):
+        if not isinstance(level, Real) or not isfinite(level):
             raise TypeError
         return np.asarray(numbers(series, "") == float(level), bool)
     if series.dtype == nw.String and not isinstance(level, str):

@@ -43,6 +43,15 @@ class Spender:
             raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+        if self.ledger is not None and self._of_a_model():
+            raise ValueError(
+                'calibration="paper" protects one model, not one record, so it cannot be entered into a ledger; '
+                'use calibration="strict"'
+            )
+
+    def _of_a_model(self) -> bool:
+        """Whether the guarantee is for neither records nor people."""
+        return False
 
     def _warn_if_weak(self) -> None:
         """Warn of a budget that promises little. With a seed nothing is promised, and there is another warning."""

@@ -166,12 +166,14 @@ def read_target(data: Any) -> Float64:
     return _float64(array)
 
 
-def warn_of_column_vector(y: Any) -> None:
-    """As scikit-learn does. Only the shape of an array is looked at."""
+def without_column(y: Any) -> Any:
+    """A column vector as one dimension, with scikit-learn's warning. Only the shape of an array is looked at."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         from sklearn.utils.validation import column_or_1d
 
         column_or_1d(y[:0], warn=True)
+        return y[:, 0]
+    return y
 
 
 def read_identities(data: Any) -> NDArray[np.int64]:

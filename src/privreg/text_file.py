@@ -25,8 +25,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from privreg.errors import SchemaError
-from privreg.files import MISSING, DataFile, Levels, levels_type
-from privreg.text_header import BLANKS, header_line, number_pattern, open_text, read_header
+from privreg.files import DataFile, Levels, levels_type
+from privreg.text_header import BLANKS, MISSING, header_line, number_pattern, open_text, read_header
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -20,6 +20,7 @@ _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
 _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 
 
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")  # words for a missing value
 _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")
 
 
@@ -69,7 +70,7 @@ def like_a_record(names: Iterable[str]) -> bool:
 
     Messages do not show such names.
     """
-    number, words = number_pattern("[.,]", escaped=True), ("na", "nan", "null", "true", "false")
+    number, words = number_pattern("[.,]", escaped=True), (*MISSING, "true", "false")
     return any(number.fullmatch(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
 
 

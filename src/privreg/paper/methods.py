@@ -28,9 +28,9 @@ def make_method(
 
     Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
     record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, ledger,
-    dataset, n_jobs, random_state) go to the estimator; NonDP has a use for the first only. The other names of
-    ALL_METHODS are short for these settings ("K-Tukey-strict", "BAS-reference"), and "PrivateLinearRegression" chooses
-    its own k.
+    dataset, n_jobs, random_state) go to the estimator; NonDP has a use for the first only, and refuses a ledger. The
+    other names of ALL_METHODS are short for these settings ("K-Tukey-strict", "BAS-reference"), and
+    "PrivateLinearRegression" chooses its own k.
     """
     if name not in ALL_METHODS:
         raise ValueError(f"name must be one of {', '.join(ALL_METHODS)}; got {name!r}")
@@ -42,6 +42,8 @@ def make_method(
     from privreg.regression.tukey import TukeyRegression
 
     if name == "NonDP":
+        if options.get("ledger") is not None or options.get("dataset") is not None:
+            raise ValueError("NonDP is not private, so it cannot spend from a ledger")
         return NonDP(**{key: value for key, value in options.items() if key not in _OF_PRIVATE})
     if name == FLAGSHIP:
         return PrivateLinearRegression(epsilon, delta, **options)

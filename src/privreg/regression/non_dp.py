@@ -11,7 +11,7 @@ from privreg.kernels.ranks import Float64
 from privreg.records.memory import MemoryRecords
 from privreg.records.opening import is_elsewhere
 from privreg.regression.base import linear
-from privreg.tables import Categories, read_table, read_target, rows_as_array, warn_of_column_vector
+from privreg.tables import Categories, read_table, read_target, rows_as_array, without_column
 
 _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out
@@ -39,7 +39,7 @@ class NonDP(RegressorMixin, TableEstimator):
         if is_elsewhere(X):
             raise TypeError("NonDP needs its table in memory")
         X = rows_as_array(X)
-        warn_of_column_vector(y)
+        y = without_column(y)
         table = read_table(X, self.categories)
         validate_data(self, X, reset=True, skip_check_array=True)
         records = MemoryRecords(table, read_target(y))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg.base import columns_in, forget_fit, open_table, set_all
 from privreg.isolation import isolated
 from privreg.kernels.ranks import Float64
+from privreg.mechanisms.depth import PAPER
 from privreg.privacy.accountant import Budget
 from privreg.privacy.ledger import Ledger
 from privreg.privacy.noise import split_state
@@ -21,7 +22,7 @@ from privreg.regression.base import Savable, describe, marked, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
 from privreg.spending import Spender
-from privreg.tables import Categories
+from privreg.tables import Categories, without_column
 
 if TYPE_CHECKING:
     from privreg.selection.dp_kendall import DPKendall
@@ -85,6 +86,9 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _of_a_model(self) -> bool:
+        return self.regression == "tukey" and self.calibration == PAPER.name
+
     def fit(self, X: Any, y: Any) -> Self:
         """Choose features, then fit. Spends the budget."""
         self._warn_if_weak()
@@ -95,7 +99,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         self._check_regression(budget)
         first = selector._checked_budget()
         self._ask_ledger()
-        noise = selector._noise()
+        noise, y = selector._noise(), without_column(y)
         records = open_table(X, y, selector)  # what is wrong with the table must show before it is entered
         columns = columns_in(X, records, True)
         parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]

@@ -97,6 +97,9 @@ class TukeyRegression(PrivateRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _of_a_model(self) -> bool:
+        return self.calibration == PAPER.name
+
     def _unit(self, people: bool) -> str:  # noqa: ARG002
         return CALIBRATIONS[self.calibration].unit
 
