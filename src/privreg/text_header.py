@@ -21,6 +21,7 @@ _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")  # words for a missing value
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")
 
 
@@ -60,7 +61,7 @@ def header_line(text: TextIO, path: Path) -> str:
         header = header.encode("latin-1").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
-    if "\0" in header:
+    if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
         raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
     return header
 
