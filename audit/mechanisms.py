@@ -112,8 +112,8 @@ REPAIRED = (
     "A damaged ledger could stand for a number that fills the memory, or escape the check for damage.",
     "People were told apart by Python's equality, which is not transitive: one float could merge thousands of integers "
     "into one person.",
-    "On Dask, one missing or odd value changed the type of its partition, and so how the other records in it were read, "
-    "or made the fit fail before it was charged.",
+    "On Dask, one missing or odd value changed the type of its partition, and so how other records in it were read, or "
+    "made the fit fail before it was charged.",
     "A value far from all others beside a declared level of a date, a row of another length in a list or a text file, "
     "a caller's `np.seterr`: each could turn a fit into an error that its neighbour does not make.",
     "Percentages of progress depended on the data.",
