@@ -14,7 +14,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 from privreg import (
     BoostedAdaSSP,
@@ -28,12 +27,12 @@ from privreg import (
     WeakGuaranteeWarning,
     load_model,
 )
-from privreg.cli import app
 from privreg.command import check
 from privreg.command.request import Source
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
 from privreg.tables import read_table
+from test_cli import run
 
 ROWS = 400
 FIT = ("--target", "pay", "--epsilon", "1")
@@ -60,14 +59,6 @@ def folder(people, tmp_path, monkeypatch):
     Ledger(tmp_path / "budget.db").create("people", "10", "1e-4")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*words, expect=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == expect, result.output
-    return result
 
 
 def refused(*words):

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from privreg.records.base import Records
 from privreg.records.opening import is_dask, is_elsewhere, is_parquet, map_partitions, open_records, parquet_levels
 from privreg.spending import Spender
 from privreg.tables import Categories, Table, read_table, rows_as_array, without_column
+from privreg.words import listed
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -31,7 +32,6 @@ def is_whole(value: Any, least: int = 1) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
-_LISTED = 8  # columns named in a warning
 _OTHER_COLUMNS = "X has other feature columns or declared levels than the table this was fitted on"
 
 
@@ -50,7 +50,7 @@ def columns_in(X: Any, records: Records, named: bool) -> dict[str, Any]:
     """The attributes by which scikit-learn remembers the columns of a table."""
     if not is_elsewhere(X):
         seen = BaseEstimator()
-        validate_data(seen, rows_as_array(X), reset=True, skip_check_array=True)
+        validate_data(seen, X, reset=True, skip_check_array=True)
         return vars(seen)
     if named:
         return {"feature_names_in_": np.array(records.sources, np.object_), "n_features_in_": len(records.sources)}
@@ -68,14 +68,14 @@ def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list
     return records
 
 
-def public_levels(columns: Sequence[str]) -> list[str]:
+def public_levels(columns: list[str]) -> list[str]:
     """What to know about levels that came with the type of a column."""
     if not columns:
         return []
-    named = ", ".join(columns[:_LISTED]) + (f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else "")
     return [
-        f"The levels of {named} came with the data's type and are taken as public. If they were read off the data, as "
-        "astype('category') does, they may reveal who is in it: declare them instead (categories= or --category)."
+        f"The levels of {listed(columns)} came with the data's type and are taken as public. If they were read off the "
+        "data, as astype('category') does, they may reveal who is in it: declare them instead (categories= or "
+        "--category)."
     ]
 
 
@@ -182,7 +182,7 @@ class PrivateEstimator(Spender, TableEstimator):
     def _fit(self, X: Any, y: Any, *, groups: Any = None, only: list[int] | None = None) -> None:
         """`only` are the features to use."""
         people, budget = groups is not None, self._checked_budget(groups)
-        noise, y = self._noise(), without_column(y)
+        noise, X, y = self._noise(), rows_as_array(X), without_column(y)
         records = open_table(X, y, self, groups=groups, only=only)
         columns = columns_in(X, records, only is None)
         with isolated():

@@ -102,3 +102,8 @@ def _up(value: float, digits: int) -> str:
         return "∞"
     unit = 10.0 ** (floor(log10(value)) + 1 - digits)
     return f"{ceil(value / unit - 1e-9) * unit:.{digits}g}" if value < 1000 else f"{ceil(value):,}"
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """Names in a sentence; of many the first."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

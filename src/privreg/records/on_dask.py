@@ -2,11 +2,10 @@
 
 A task reads one part, or one whole column; results are added in a tree on the workers. Noise is drawn here, never
 there. If a worker dies, the scheduler has its tasks done again elsewhere: they are pure, so nothing else changes.
+Dask warns of large graphs, and tells their size, which would tell of the table's: fits are isolated from warnings.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import pairwise
 from operator import getitem
@@ -68,10 +67,9 @@ class DaskRecords(Records):
 
     def _submit(self, function: Callable[..., Any], given: Any, *more: Any, each: bool = False) -> Any:
         """A task for what is given, or for each of it."""
-        with no_sizes():
-            if each:
-                return [self._client.submit(function, one, *more, pure=False) for one in given]
-            return self._client.submit(function, given, *more, pure=False)
+        if each:
+            return [self._client.submit(function, one, *more, pure=False) for one in given]
+        return self._client.submit(function, given, *more, pure=False)
 
     def _wait(self, futures: list[Future]) -> list[Any]:
         """The results. Whatever ends the waiting, Ctrl-C for one, ends the tasks too."""
@@ -98,8 +96,7 @@ class DaskRecords(Records):
         """task(part, kept, …) for each part; `own` has something else for each."""
         each = [given] * len(self._parts) if own is None else [(*given, one) for one in own]
         self.tell(what)
-        with no_sizes():
-            return self._parts.run(self._client, task, columns, self._found, each)
+        return self._parts.run(self._client, task, columns, self._found, each)
 
     def _sum(self, futures: list[Future]) -> Any:
         while len(futures) > 1:
@@ -143,8 +140,7 @@ class DaskRecords(Records):
         return subset
 
     def identities(self, groups: Any) -> Int64:
-        with no_sizes():
-            numbers = self._identify(groups)
+        numbers = self._identify(groups)
         numbers, *kept = self._wait([numbers, *self._submit(_kept, self._found, each=True)])
         return on_part.of_records(numbers, self._rows, kept)
 
@@ -153,8 +149,7 @@ class DaskRecords(Records):
         if isinstance(column, Derived):
             pieces = self._on_parts("reading rows", on_part.derive, column.columns, column)
             return self._submit(rank_pieces, pieces)
-        with no_sizes():
-            return self._parts.rank(self._client, self._found, column)
+        return self._parts.rank(self._client, self._found, column)
 
 
 class DaskRanking:
@@ -186,14 +181,6 @@ class DaskRounded:
 
     def total(self, task: Callable[[Int16, Float64], T]) -> T:
         return self._records._sum(self._records._submit(_rounded_total, self._blocks, task, each=True))
-
-
-@contextmanager
-def no_sizes() -> Iterator[None]:
-    """Dask warns of large graphs, and tells their size, which would tell of the table's."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph")
-        yield
 
 
 def _sizes(found: Complete) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from privreg.regression.budgets import check_budget
 from privreg.regression.fitting import Fitting
 from privreg.regression.model import WinsorisedModel
 from privreg.tables import Categories, Table
-from privreg.words import plain_span
+from privreg.words import listed, plain_span
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
@@ -233,18 +233,14 @@ class PrivateLinearRegression(PrivateRegressor):
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
-            facts.append(f"With another slope beyond the range, up to a second limit: {_listed(bent)}.")
+            facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
         compared = [category for category, levels in self._chosen_levels().items() if len(levels) > 1]
         if compared:
             facts.append(
-                f"Levels of one category ({_listed(compared)}) can only be compared with each other: their differences "
+                f"Levels of one category ({listed(compared)}) can only be compared with each other: their differences "
                 "count, not single coefficients and intervals."
             )
         return facts
-
-
-def _listed(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _rows(count: int) -> str:

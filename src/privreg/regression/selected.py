@@ -22,7 +22,7 @@ from privreg.regression.base import Savable, describe, marked, order_chosen
 from privreg.regression.boosted_adassp import BoostedAdaSSP
 from privreg.regression.tukey import TukeyRegression
 from privreg.spending import Spender
-from privreg.tables import Categories, without_column
+from privreg.tables import Categories, rows_as_array, without_column
 
 if TYPE_CHECKING:
     from privreg.selection.dp_kendall import DPKendall
@@ -99,7 +99,7 @@ class SelectThenRegress(Savable, Spender, RegressorMixin, BaseEstimator):
         self._check_regression(budget)
         first = selector._checked_budget()
         self._ask_ledger()
-        noise, y = selector._noise(), without_column(y)
+        noise, X, y = selector._noise(), rows_as_array(X), without_column(y)
         records = open_table(X, y, selector)  # what is wrong with the table must show before it is entered
         columns = columns_in(X, records, True)
         parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
