@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from audit.tape import Call
 from privreg.privacy.account import _BLOCK
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
 
 def wrong_noise(call: Call) -> str | None:

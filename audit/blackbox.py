@@ -27,22 +27,22 @@ from unittest.mock import patch
 
 import numpy as np
 
-import privreg.base
+import privreg.estimators.base
 from audit import results
 from audit.distinguish import Audit, Claim, Free, along, calls_of, claims_for, draw_tests, fits, log_law, proved, replay
 from audit.tape import Call, Tape
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso
+from privreg._types import Float64
+from privreg.estimators import tukey
+from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.kernels import moments as moment_kernels
-from privreg.kernels.ranks import Float64
 from privreg.kernels.values import FULL
 from privreg.mechanisms import count, depth, mean, median, moments, quantile, spread
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Pick, ProposeTestRelease
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import Pick, ProposeTestRelease
-from privreg.regression import tukey
-from privreg.regression.selected import SelectThenRegress
 
 CONFIDENCE = 0.999
 RUNS = 200_000
@@ -360,7 +360,7 @@ def audit_refits() -> Audit:
     model = PrivateLinearRegression(EPSILON, SMALL, n_jobs=1)
 
     def fit(side: int, noise: Noise) -> PrivateLinearRegression:
-        with patch.object(privreg.base, "noise_for", lambda _: noise):
+        with patch.object(privreg.estimators.base, "noise_for", lambda _: noise):
             return model.fit(tables[side][:, :-1], tables[side][:, -1])
 
     receipt = fit(0, SeededNoise(np.random.default_rng(0))).receipt_

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 from audit.neighbours import LEVELS, Cells, make_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell, odd_neighbour, people_table
 from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
-from privreg.cli import app
-from privreg.command import carry_out as carrying_out
+from privreg.cli import carry_out as carrying_out
+from privreg.cli.app import app
+from privreg.engines import layout
+from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.receipt import Receipt
-from privreg.records import layout
-from privreg.regression.selected import SelectThenRegress
 
 Released = tuple[dict[str, Any], Receipt]
 

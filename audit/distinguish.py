@@ -15,12 +15,12 @@ from scipy.special import betaincinv, logsumexp
 
 from audit.moves import passes
 from audit.tape import Added, Call, Tape
-from privreg.kernels.ranks import Float64
+from privreg._types import Float64, Int64
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import Int64, Noise, SeededNoise
+from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+from privreg.privacy.noise import Noise, SeededNoise
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, Step
 
 NONE_ADDED = Added()
 Pair = tuple[Call, Call]  # one step on both tables, after the same earlier outputs
@@ -32,7 +32,7 @@ class Free(Account):
     def __init__(self, noise: Noise) -> None:
         super().__init__(Budget(1.0), noise)
 
-    def _allow(self, step: Step) -> None:
+    def _allow(self, step: Event) -> None:
         pass
 
 
@@ -204,7 +204,7 @@ def along(what: str, pairs: list[Pair], claims: Sequence[Claim]) -> Audit:
     return Audit(what, claims, draw)
 
 
-def claims_for(name: str, steps: Sequence[Step], deltas: Sequence[float], rows: int | None = None) -> list[Claim]:
+def claims_for(name: str, steps: Sequence[Event], deltas: Sequence[float], rows: int | None = None) -> list[Claim]:
     """What the receipt of these steps says at each δ; `rows` as there."""
     receipts = [Receipt(tuple(steps), Budget(1e-9, delta), False, rows=rows) for delta in deltas]
     return [Claim(name, receipt.epsilon, delta) for receipt, delta in zip(receipts, deltas, strict=True)]

@@ -17,9 +17,9 @@ from scipy.stats import laplace as continuous_laplace
 import privreg.privacy.noise
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.errors import NotReleasedWarning
+from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.privacy.events import Event, Gaussian, GaussianMatrix, SampledPicks
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
-from privreg.privacy.steps import Gaussian, GaussianMatrix, SampledPicks, Step
-from privreg.regression.selected import SelectThenRegress
 
 LEVEL = 1e-9  # of one test: a run holds a few dozen of them
 SCALE = 3.7
@@ -138,7 +138,7 @@ def _draw_some() -> list[int]:
     return OpenDPNoise().gaussian(np.zeros(8, np.int64), 2.0**40).tolist()
 
 
-def _scales(step: Step) -> list[float]:
+def _scales(step: Event) -> list[float]:
     if isinstance(step, GaussianMatrix):
         return [step.scale] * step.width + [step.off_scale] * (step.width * (step.width - 1) // 2)
     if isinstance(step, SampledPicks):

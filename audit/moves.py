@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.tape import Call
 from privreg.kernels.volumes import GRID
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
 # Four logarithms of integers below 2^92 are each within 2^-47 of the truth.
 _LOG_ERROR = 2.0**-44

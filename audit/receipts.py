@@ -7,14 +7,14 @@ from math import comb, exp, expm1, log, log1p, pi, sqrt
 
 from scipy.special import log_ndtr
 
+from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks, Step
 
 _MARGIN = 1e-6  # of floating point here
 _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
 
 
-def wrong_receipt(receipt: Receipt, made: Sequence[Step], rows: int = 1) -> str | None:
+def wrong_receipt(receipt: Receipt, made: Sequence[Event], rows: int = 1) -> str | None:
     """What is wrong with the receipt of a seeded fit beside the steps that were made, if anything."""
     if _entries(made) != receipt.steps:
         return "the receipt does not list the steps that were made"
@@ -28,9 +28,9 @@ def wrong_receipt(receipt: Receipt, made: Sequence[Step], rows: int = 1) -> str 
     return _too_small(receipt, epsilon, delta) if made else None
 
 
-def _entries(made: Sequence[Step]) -> tuple[Step, ...]:
+def _entries(made: Sequence[Event]) -> tuple[Event, ...]:
     """Calls as a receipt lists them: a sample and the picks on it, no more than declared, are one step."""
-    entries: list[Step] = []
+    entries: list[Event] = []
     picks = 0
     for step in made:
         if picks and step == entries[-1]:
@@ -65,7 +65,7 @@ def _compare(least: float, delta: float) -> str | None:
     return None if least <= delta * (1 + _MARGIN) else f"the steps have delta {least:.3g} at the receipt's epsilon"
 
 
-def own_pure(step: Step) -> Fraction | None:
+def own_pure(step: Event) -> Fraction | None:
     """ε of pure differential privacy."""
     if isinstance(step, Pick):
         return Fraction(step.range) / Fraction(step.scale)
@@ -82,7 +82,7 @@ def _own_sampled(step: SampledPicks) -> float:
     return log1p(q * expm1(whole)) if whole < 700 else whole + log(q)
 
 
-def own_mu_squared(step: Step) -> float:
+def own_mu_squared(step: Event) -> float:
     """μ² of Gaussian differential privacy; for a pick that of the worst exponential mechanism of its range."""
     if isinstance(step, Gaussian):
         return float(step.sensitivity_squared) / step.scale**2

@@ -19,25 +19,22 @@ from unittest.mock import patch
 
 import numpy as np
 
-import privreg.base
+import privreg.estimators.base
+from privreg._types import Bool, Int64
+from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.account import Account
-from privreg.privacy.noise import Bool, Int64, SeededNoise
-from privreg.privacy.steps import Pick, ProposeTestRelease, SampledPicks, Step
-from privreg.regression.selected import SelectThenRegress
+from privreg.privacy.events import Event, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.noise import SeededNoise
 
-_FITS = ((privreg.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
-_PACKAGE = Path(privreg.base.__file__).parent
+_FITS = ((privreg.estimators.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
+_PACKAGE = Path(privreg.__file__).parent
 # Where it is decided what is released and how. In the kernels, and in the median and the Tukey depth, how often a loop
 # is run depends on the data; only a statistic comes of it, and goes through the noise.
 _DECIDING = (
-    "regression/",
-    "selection/",
-    "base.py",
-    "spending.py",
-    "persons.py",
+    "estimators/",
     *(
         f"mechanisms/{name}.py"
-        for name in ("count", "mean", "moments", "peel", "quantile", "sampling", "screening", "spread")
+        for name in ("count", "mean", "moments", "peel", "persons", "quantile", "sampling", "screening", "spread")
     ),
 )
 
@@ -63,7 +60,7 @@ class Call:
     `returned` is what came of the draws. `output` is what the fit went on with: in a replay that of the first fit.
     """
 
-    step: Step
+    step: Event
     statistic: Any
     draws: list[Draw] = field(default_factory=list)
     returned: Any = None
@@ -121,7 +118,7 @@ class Tape:
     def running(self) -> Iterator["Tape"]:
         """Fits in here are recorded."""
         with (
-            patch.object(privreg.base, "noise_for", lambda _: _TapedNoise(self)),
+            patch.object(privreg.estimators.base, "noise_for", lambda _: _TapedNoise(self)),
             warnings.catch_warnings(record=True) as w,
         ):
             warnings.simplefilter("always")
@@ -142,7 +139,7 @@ class Tape:
 
         return method
 
-    def _begin(self, account: Account, step: Step, statistic: Any, entries: int) -> Call:
+    def _begin(self, account: Account, step: Event, statistic: Any, entries: int) -> Call:
         self._account, self._entered = account, len(account._made) + entries
         self._open = Call(step, statistic)
         return self._open
@@ -234,7 +231,7 @@ class Tape:
 
 @cache
 def _is_below(filename: str) -> bool:
-    return Path(filename).is_relative_to(_PACKAGE / "records")
+    return Path(filename).is_relative_to(_PACKAGE / "engines")
 
 
 @cache
@@ -268,7 +265,7 @@ class _TapedNoise:
         return self._tape.drawn(Draw("sample", kept, records, self._tape.draw_sample(records, kept)))
 
 
-def _plain(step: Step, value: Any) -> Any:  # noqa: ARG001
+def _plain(step: Event, value: Any) -> Any:  # noqa: ARG001
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg import NonDP, PrivateLinearRegression
+from privreg.data.tables import Table
 from privreg.paper.folder import load, marked
-from privreg.tables import Table
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
 EPSILONS = (math.log(3), 0.3, 0.1)
@@ -40,9 +40,9 @@ Patch = Callable[[], None]
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
+    from privreg.estimators.private_linear import fitting, schedule
+    from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.mechanisms import spread
-    from privreg.regression import fitting, schedule
-    from privreg.regression.model import WinsorisedModel
 
     def constants(**values: Any) -> Patch:
         def patch() -> None:
@@ -56,7 +56,7 @@ def ablations() -> dict[str, Patch]:
 
     def predict_unclipped(self: WinsorisedModel, table: Table) -> NDArray[np.float64]:
         coefficients = self.in_units(len(table)) @ self.theta
-        result = np.full(table.n_rows, coefficients[-1] + self.label.centre)
+        result = np.full(table.n_rows, coefficients[-1] + self.target.centre)
         for j in np.flatnonzero(coefficients[:-1]):
             result += coefficients[j] * table[int(j)]
         return result
@@ -72,7 +72,7 @@ def ablations() -> dict[str, Patch]:
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
         "no second terms for long tails": lambda: setattr(fitting.Fitting, "_two_terms", never),
         "predictions not winsorised": lambda: setattr(WinsorisedModel, "predict", predict_unclipped),
-        "no mean of the label": constants(LABEL_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
+        "no mean of the label": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
         "constant below S = 30 instead of 50": constants(SMALLEST_SIZE=30),
         "radius not adapted": constants(SMALLEST_SQUARE=1.0),
         "no noisy clip of residuals": constants(QUANTILE_SIZE=np.inf),
@@ -90,7 +90,7 @@ def ablations() -> dict[str, Patch]:
 
 def in_zcdp() -> None:
     """Account by zCDP, in units of μ² = 2ρ: a pick of ε costs ε²/4; converted by the Rényi bound."""
-    from privreg.privacy import accountant, steps
+    from privreg.privacy import accountant, events
 
     def budget(wanted: accountant.Budget) -> Fraction:
         least = accountant._least_noise(
@@ -98,7 +98,7 @@ def in_zcdp() -> None:
         )
         return 1 / Fraction(least) ** 2
 
-    steps.PI_OVER_8 = Fraction(1, 4)
+    events.PI_OVER_8 = Fraction(1, 4)
     accountant.adaptive_budget = budget  # type: ignore[assignment]
 
 

@@ -24,9 +24,9 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
 from privreg import DPKendall
+from privreg.estimators.methods import with_published_ridge
 from privreg.paper import make_method
 from privreg.paper.folder import DataSet, find, load
-from privreg.paper.methods import with_published_ridge
 from privreg.paper.results import Results, as_json
 from privreg.paper.results import load as load_results
 from privreg.paper.trials import JITTER

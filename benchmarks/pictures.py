@@ -15,20 +15,20 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from privreg.kernels.ranks import Float64
+from privreg._types import Float64
+from privreg.data.tables import read_table
+from privreg.engines.memory import MemoryEngine
+from privreg.estimators.private_linear.fitting import FEATURE_LIMIT, Fitting
+from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
 from privreg.kernels.values import BINS, FIRST_BIN, count_distances
 from privreg.mechanisms.median import noisy_median, plan_median
 from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.spread import noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.events import pick_epsilon
 from privreg.privacy.noise import SeededNoise
-from privreg.privacy.steps import pick_epsilon
-from privreg.records.memory import MemoryRecords
-from privreg.regression.fitting import FEATURE_LIMIT, Fitting
-from privreg.regression.model import WinsorisedModel
-from privreg.regression.schedule import COUNT, PHASES, make_schedule
-from privreg.tables import read_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 DELTA = 1e-6
@@ -59,7 +59,7 @@ def normal_table(rows: int, columns: int, signal: float, generator: np.random.Ge
 def fitting(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator, kind: type[Fitting]) -> Fitting:
     """A fit that has not begun, with seeded noise."""
     account = AdaptiveAccount(Budget(epsilon, DELTA), SeededNoise(generator))
-    return kind(account, MemoryRecords(read_table(X), y, 1), None)
+    return kind(account, MemoryEngine(read_table(X), y, 1), None)
 
 
 def coefficients(model: WinsorisedModel, columns: int) -> Float64:
@@ -181,7 +181,7 @@ class Watched(Fitting):
     def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
         theta, frame = super()._newton(theta, frame, moments)
         blank = np.zeros((len(theta), len(theta)))
-        self.after = [*getattr(self, "after", []), WinsorisedModel(self.label, tuple(self.terms), theta, blank)]
+        self.after = [*getattr(self, "after", []), WinsorisedModel(self.target, tuple(self.terms), theta, blank)]
         return theta, frame
 
 
@@ -238,7 +238,7 @@ def budget_numbers() -> Numbers:
         schedule = make_schedule(rows * sqrt(adaptive_budget(Budget(1.0, DELTA))), 20, None)
         shares[str(rows)] = {
             "counting": COUNT + schedule.recount,
-            "label": schedule.label,
+            "label": schedule.target,
             "choosing columns": schedule.selection,
             "columns' scales": schedule.medians + schedule.histograms,
             "clips": 2 * schedule.quantile,

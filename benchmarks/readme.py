@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import scaling_tables
+from privreg.estimators.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
-from privreg.paper.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
 from privreg.paper.results import COMPARED, Results, load, positive
 from privreg.paper.sections import absent
 
@@ -271,8 +271,8 @@ def picture() -> str:
     """The demo's real output as SVG, without the web font that rich would link to."""
     from rich.console import Console
 
-    from privreg.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
-    from privreg.regression.private_linear import PrivateLinearRegression
+    from privreg.cli.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
+    from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True, highlight=False)
     table = demo_table()

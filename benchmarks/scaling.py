@@ -36,7 +36,7 @@ import numpy as np
 from clocks import Clock
 from privreg import DPKendall, ParquetTable, PrivateLinearRegression
 from privreg.kernels import pairs
-from privreg.records import streamed
+from privreg.engines import streamed
 
 X = np.random.default_rng(0).normal(size=(5000, 12))
 PrivateLinearRegression(k=3, random_state=0).fit(X, X.sum(axis=1))  # compiles
@@ -59,7 +59,7 @@ import json, sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 from privreg import DPKendall, ParquetTable, PrivateLinearRegression
-from privreg.records.dask_opening import OnCluster, cluster
+from privreg.engines.dask.opening import OnCluster, cluster
 
 if __name__ == "__main__":
     table = ParquetTable(sys.argv[1])

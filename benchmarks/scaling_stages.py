@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from privreg import ParquetTable
+from privreg.engines.base import TARGET
+from privreg.engines.registry import open_engine
+from privreg.estimators.private_linear.design import Design, Phase, unexplained
+from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels.values import Distances, count_cells
-from privreg.records.base import TARGET
-from privreg.records.opening import open_records
-from privreg.regression.design import Design, Phase, unexplained
-from privreg.regression.model import Scale, Term
 
 COLUMNS = 30
 found: dict[str, float] = {}
@@ -37,7 +37,7 @@ def phase(width: int, last: bool) -> Phase:
 def main() -> None:
     table = ParquetTable(sys.argv[1])
     d = len(table.columns) - 1
-    records = timed("complete?, a column", lambda: open_records(table, "y", None, 2), d)
+    records = timed("complete?, a column", lambda: open_engine(table, "y", None, 2), d)
     found["rows"] = records.n_records
     timed("median, a column", lambda: records.totals([(j, count_cells) for j in range(d)]), d / 2)  # two such passes
     timed("spread, a column", lambda: records.totals([(j, Distances(0.0)) for j in range(d)]), d)

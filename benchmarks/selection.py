@@ -18,10 +18,10 @@ from sklearn.linear_model import Lasso
 
 from measure import ROUNDS, memory, timed, write
 from privreg import DPKendall, NotPrivateWarning, SubLasso
+from privreg.estimators.dp_kendall import ranges
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import rank_column
 from privreg.mechanisms.screening import GRID
-from privreg.selection.dp_kendall import ranges
 
 
 def scipy_selection(X: Any, y: Any, k: int, epsilon: float, between: Callable[[], None]) -> tuple[float, list[int]]:

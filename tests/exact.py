@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import stats
 
-from privreg.records.base import added
+from privreg.engines.base import added
 
 # A chi-square test at this level fails by chance once in ten million runs; the whole suite holds about twenty of them.
 LEVEL = 1e-7

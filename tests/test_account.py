@@ -9,9 +9,9 @@ import pytest
 from privreg.errors import BudgetError
 from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import BlackBox, Gaussian, Laplace, Pick
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick
 
 COUNT, PICK, SUM = Laplace("count", 1, 4.0), Pick("pick", 5, 20.0, 10), Gaussian("sum", 9, 30.0, 2)
 

@@ -25,7 +25,7 @@ from privreg.privacy.accountant import (
     scale_for,
     total,
 )
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, round_down, round_up
+from privreg.privacy.events import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, round_down, round_up
 
 
 def gaussian_delta(mu, epsilon):

@@ -17,8 +17,7 @@ from exact import log_softmax
 from privreg.errors import BudgetError
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget, _concentrated, adaptive_budget, adaptive_cost
-from privreg.privacy.noise import SeededNoise
-from privreg.privacy.steps import (
+from privreg.privacy.events import (
     PI_OVER_8,
     BlackBox,
     Gaussian,
@@ -28,6 +27,7 @@ from privreg.privacy.steps import (
     ProposeTestRelease,
     pick_epsilon,
 )
+from privreg.privacy.noise import SeededNoise
 
 ROUNDING = 1e-11  # of the special functions in this test
 
@@ -93,7 +93,7 @@ def worst_pick(epsilon, t):
     return [(q * np.exp(t), t), ((1 - q) * np.exp(t - epsilon), t - epsilon)]
 
 
-def together(*picks):
+def each_total(*picks):
     """All outcomes of independent picks."""
     return [(np.prod([p for p, _ in o]), sum(loss for _, loss in o)) for o in product(*picks)]
 
@@ -132,7 +132,7 @@ def programs():
             one = pick_epsilon(left)
             three = [pick_epsilon(left * part) for part in (0.6, 0.3, 0.1)]
             single = worst_pick(one, position * one)
-            several = together(*(worst_pick(e, position * e) for e in three))
+            several = each_total(*(worst_pick(e, position * e) for e in three))
             yield total, gaussian_then(mu, threshold, several, single)
             yield total, gaussian_then(mu, threshold, [(1.0, 0.0)], single)
             yield total, gaussian_then(mu, threshold, several, [(1.0, 0.0)])
@@ -167,7 +167,7 @@ def only_picks(constant):
     """The same for one to five equal picks without a Gaussian: how far the claim at ε′ = 0 … is exceeded."""
     worst = 0.0
     for parts, epsilon, position in product((1, 2, 5), (0.1, 0.5, 2.0), (0.3, 0.5)):
-        program = together(*[worst_pick(epsilon, position * epsilon)] * parts)
+        program = each_total(*[worst_pick(epsilon, position * epsilon)] * parts)
         for delta in np.geomspace(1e-6, 0.3, 40):
             at = adaptive_cost(Fraction(parts * constant * epsilon**2), delta)
             true = sum(p * max(-np.expm1(at - loss), 0.0) for p, loss in program)

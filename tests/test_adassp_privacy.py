@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from privreg import BoostedAdaSSP, base
+from privreg.data.tables import read_table
+from privreg.engines import memory
+from privreg.engines.memory import MemoryEngine
+from privreg.estimators.boosted_adassp import EIGEN_ERROR, EIGEN_SENSITIVITY, EIGEN_UNIT, _smallest_eigenvalue
 from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_for
 from privreg.privacy.accountant import Budget, total
 from privreg.privacy.noise import SeededNoise
-from privreg.records import memory
-from privreg.records.memory import MemoryRecords
-from privreg.regression.boosted_adassp import EIGEN_ERROR, EIGEN_SENSITIVITY, EIGEN_UNIT, _smallest_eigenvalue
-from privreg.tables import read_table
 
 extreme = st.sampled_from([0.0, -0.0, 1.0, -1.0, 5e-324, -1e-308, 1e-30, 3.7, 1e30, 1.7e308, -1.7e308])
 number = st.one_of(extreme, st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
@@ -29,7 +29,7 @@ clips = st.sampled_from([1.0, 0.01, 250.0])
 
 def rounded(table, clip=1.0, jobs=1):
     """The rounded rows of a table whose last column is the target, as a fit keeps them."""
-    records = MemoryRecords(read_table(table[:, :-1]), np.ascontiguousarray(table[:, -1]), jobs)
+    records = MemoryEngine(read_table(table[:, :-1]), np.ascontiguousarray(table[:, -1]), jobs)
     return records.rounded(RoundRows(clip), table.shape[1])
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import audit.bits.__main__
 import audit.bits.noise
+import privreg.data.tables
 import privreg.kernels.values
 import privreg.mechanisms.mean
 import privreg.privacy.noise
-import privreg.tables
 from audit import results
 from audit.bits.__main__ import CHECKS, main
 from audit.bits.boxes import floats_between, narrow_boxes, spent
@@ -24,16 +24,17 @@ from audit.bits.points import tukey_bits
 from audit.bits.processors import kernels
 from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
+from privreg.engines import memory
+from privreg.estimators import boosted_adassp, tukey
+from privreg.estimators.private_linear import design, fitting
 from privreg.kernels.boosting import gram
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
 from privreg.kernels.threads import share_out
 from privreg.mechanisms.depth import LATTICE
 from privreg.mechanisms.moments import release_moments
+from privreg.privacy.events import ProposeTestRelease
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.steps import ProposeTestRelease
-from privreg.records import memory
-from privreg.regression import boosted_adassp, design, fitting, tukey
 
 ONE = ("all columns",)
 
@@ -111,7 +112,7 @@ def test_threads_that_share_a_total_are_noticed(monkeypatch):
         share_out(work, tasks - (n_jobs > 1 and tasks > 1), n_jobs)
 
     monkeypatch.setattr(memory, "share_out", racy)
-    monkeypatch.setattr(privreg.records.base, "share_out", racy)
+    monkeypatch.setattr(privreg.engines.base, "share_out", racy)
     wrong = threads(ONE, jobs=(3,), repeats=1)["wrong"]
     assert all(any(part in text for text in wrong) for part in ("median", "spread", "products", "gradient"))
     assert set(calls) == {1, 3}
@@ -129,13 +130,13 @@ def test_floats_that_reach_the_noise_are_noticed(monkeypatch):
 
 
 def test_a_layout_that_changes_bits_is_noticed(monkeypatch):
-    original = privreg.tables.Table.rows
+    original = privreg.data.tables.Table.rows
 
     def rows(self, index):
         strided = isinstance(self._numeric, np.ndarray) and not self._numeric.flags.c_contiguous
         return np.round(original(self, index), 3) if strided else original(self, index)
 
-    monkeypatch.setattr(privreg.tables.Table, "rows", rows)
+    monkeypatch.setattr(privreg.data.tables.Table, "rows", rows)
     assert layouts(("adassp",))["wrong"]
 
 

@@ -10,12 +10,11 @@ from scipy import stats
 from audit import blackbox, results
 from audit.blackbox import AUDITS, Audit, Claim, run
 from audit.distinguish import epsilon_bound, proved
+from privreg.estimators import dp_kendall, tukey
 from privreg.mechanisms import count, moments, quantile
 from privreg.privacy.account import Account
+from privreg.privacy.events import Gaussian, Pick, ProposeTestRelease
 from privreg.privacy.noise import SeededNoise
-from privreg.privacy.steps import Gaussian, Pick, ProposeTestRelease
-from privreg.regression import tukey
-from privreg.selection import dp_kendall
 
 # ---- the bound
 

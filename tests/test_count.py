@@ -9,8 +9,8 @@ import pytest
 from privreg.mechanisms.count import FAILURE, GRID, lower_count, noisy_count, plan_noisy_count
 from privreg.privacy.account import AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, scale_for
+from privreg.privacy.events import Laplace
 from privreg.privacy.noise import SeededNoise
-from privreg.privacy.steps import Laplace
 
 EPSILONS = [0.01, 0.05 * log(3), 1.0, 7.5]
 

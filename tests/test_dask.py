@@ -18,11 +18,11 @@ import pytest
 from distributed import Client
 
 from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression, TukeyRegression
+from privreg.engines import layout
+from privreg.engines.dask.opening import OnCluster
+from privreg.engines.dask.opening import cluster as own_cluster
+from privreg.engines.registry import open_engine
 from privreg.errors import NotPrivateWarning, PublicLevelsWarning, SchemaError
-from privreg.records import layout
-from privreg.records.dask_opening import OnCluster
-from privreg.records.dask_opening import cluster as own_cluster
-from privreg.records.opening import open_records
 from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [
@@ -145,7 +145,7 @@ def test_people_with_large_numbers_and_a_missing_one(frame):
         kept = part["person"].astype("float64")
         return part.assign(person=kept.mask(kept.index == 2) if 2 in part.index else part["person"])
 
-    records = [open_records(x, "y", None, 1, groups="person") for x in (lazy, lazy.map_partitions(lose))]
+    records = [open_engine(x, "y", None, 1, groups="person") for x in (lazy, lazy.map_partitions(lose))]
     before, after = (r.identities("person") for r in records)
     rows = np.flatnonzero(np.isfinite(frame["y"]) & frame.notna().all(axis=1))
     assert 2 in rows

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from privreg import ClusterError, Ledger, PrivateLinearRegression, SchemaError
-from privreg.records.declared import identities
-from privreg.records.opening import open_records
+from privreg.engines.dask.declared import identities
+from privreg.engines.registry import open_engine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -108,7 +108,7 @@ def without(row):
 
 
 def people(frame):
-    return open_records(frame, "y", CATEGORIES, 1, groups="who").identities("who")
+    return open_engine(frame, "y", CATEGORIES, 1, groups="who").identities("who")
 
 
 COLUMNS = ("x", "count", "flag", "town", "y")
@@ -117,7 +117,7 @@ COLUMNS = ("x", "count", "flag", "town", "y")
 @pytest.fixture(scope="module")
 def whole():
     """Values of the columns, the target last, and people, without odd cells."""
-    records = open_records(SOURCES["from_map"](pieces()), "y", CATEGORIES, 1, groups="who")
+    records = open_engine(SOURCES["from_map"](pieces()), "y", CATEGORIES, 1, groups="who")
     assert records.n_records == N
     return values_of(records), records.identities("who")
 
@@ -131,7 +131,7 @@ def test_a_cell_that_does_not_fit_costs_its_record_only(conversion, name, whole)
     """In each column one, in two partitions: the other records keep their values and their people."""
     odd = {(column, 210 + 70 * i): CELLS[name] for i, column in enumerate((*COLUMNS, "who"))}
     source = SOURCES["from_map" if (len(name) + conversion) % 2 else "from_delayed"]
-    records = open_records(source(pieces_with(odd)), "y", CATEGORIES, 1, groups="who")
+    records = open_engine(source(pieces_with(odd)), "y", CATEGORIES, 1, groups="who")
     kept = np.delete(np.arange(N), [row for column, row in odd if column != "who"])
     np.testing.assert_array_equal(values_of(records), whole[0][:, kept])
     before, after = whole[1][kept], records.identities("who")
@@ -150,7 +150,7 @@ def test_a_partition_in_which_everything_is_missing(conversion, column, whole):
     made = pieces()
     made[1] = made[1].assign(**{column: [None] * len(made[1])})
     frame = SOURCES["from_map"](made)
-    records = open_records(frame, "y", CATEGORIES, 1, groups="who")
+    records = open_engine(frame, "y", CATEGORIES, 1, groups="who")
     assert np.count_nonzero(records.identities("who") >= 0) == N - len(made[1])
     if column != "who":
         np.testing.assert_array_equal(values_of(records), np.delete(whole[0], np.arange(200, 400), axis=1))
@@ -269,7 +269,7 @@ def test_a_column_that_a_partition_lacks_is_missing_there(whole):
         made = pieces()
         made[1] = made[1].drop(columns="x")
         made.append(pd.DataFrame([]))
-        records = open_records(source(made), "y", CATEGORIES, 1, groups="who")
+        records = open_engine(source(made), "y", CATEGORIES, 1, groups="who")
         np.testing.assert_array_equal(values_of(records), np.delete(whole[0], np.arange(200, 400), axis=1))
 
 
@@ -283,7 +283,7 @@ def test_one_odd_cell_does_not_make_levels_of_others():
         if odd is not None:
             made[0]["town"] = ["x", *["2", "1"] * 99, "2"]
         frame = dd.from_map(lambda i, made=made: made[i], range(PARTS), meta=meta)
-        assert open_records(frame, "y", {"town": ["1", "2"]}, 1, groups="who").n_records == N - (odd is not None)
+        assert open_engine(frame, "y", {"town": ["1", "2"]}, 1, groups="who").n_records == N - (odd is not None)
 
 
 def test_predictions_of_odd_partitions(conversion):

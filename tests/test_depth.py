@@ -31,8 +31,8 @@ from privreg.mechanisms.depth import (
 )
 from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import ProposeTestRelease
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.steps import ProposeTestRelease
 
 
 def step_with(eta, delta=0.01, scale=1.0, calibration=STRICT):

@@ -21,7 +21,7 @@ import yaml
 import pictures
 import privreg
 from browser import chromium
-from privreg.cli import app
+from privreg.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

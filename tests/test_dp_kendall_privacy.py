@@ -13,10 +13,10 @@ import pytest
 
 from exact import all_data_sets, assert_law, log_softmax
 from privreg import DPKendall, base
+from privreg.estimators.dp_kendall import ranges
 from privreg.mechanisms.screening import GRID, round_scores
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.noise import SeededNoise
-from privreg.selection.dp_kendall import ranges
 
 EPSILON = 1.0
 

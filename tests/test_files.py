@@ -21,11 +21,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privreg import text_file
+from privreg.data import text_file
+from privreg.data.files import open_file
+from privreg.data.tables import read_identities, read_table, read_target
+from privreg.data.text_header import MISSING
 from privreg.errors import SchemaError
-from privreg.files import open_file
-from privreg.tables import read_identities, read_table, read_target
-from privreg.text_header import MISSING
 
 slow_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 BLANKS = " \t\n\r\v\f"
@@ -488,7 +488,7 @@ def test_batches_may_be_left_early(tmp_path, capfd):
 MEMORY = r"""
 import re, sys
 import pyarrow as pa
-from privreg import files, text_file
+from privreg.data import files, text_file
 text_file._BLOCK = 1 << 18
 file = files.open_file(sys.argv[1])
 rows = 0
@@ -737,7 +737,7 @@ def test_parquet_names(tmp_path):
 def test_files_are_closed(tmp_path):
     script = textwrap.dedent("""
         import sys, warnings
-        from privreg.files import open_file
+        from privreg.data.files import open_file
         file = open_file(sys.argv[1])
         file.read(["a"], {})
         next(file.batches(["a"], {}))

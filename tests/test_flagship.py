@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from privreg import PrivateLinearRegression
-from privreg.planner import made_up
-from privreg.regression.schedule import make_schedule
+from privreg.estimators.private_linear.planner import made_up
+from privreg.estimators.private_linear.schedule import make_schedule
 from scripted import HOSTILE
 
 
@@ -43,7 +43,7 @@ def test_is_linear_in_its_range():
     inside = ((low <= X) & (high >= X)).all(axis=1)
     assert inside.mean() > 0.9
     predicted = model.predict(X[inside])
-    centre, limit = model.model_.label.centre, model.model_.label.limit
+    centre, limit = model.model_.target.centre, model.model_.target.limit
     free = np.abs(predicted - centre) < limit * 0.999
     straight = X[inside] @ model.coef_ + model.intercept_
     np.testing.assert_allclose(predicted[free], straight[free], rtol=1e-9)

@@ -32,8 +32,8 @@ from audit.fuzz.parquet import parquet_record
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, same_but_one
 from audit.fuzz.text import DIALECTS, NASTY_LINES, TEXT_USES, tame_text, text_record
 from privreg import Ledger, LedgerError, files, frames, model_file, parquet, tables, text_file, text_header
+from privreg.data.tables import read_identities, read_table, read_target
 from privreg.errors import SchemaError
-from privreg.tables import read_identities, read_table, read_target
 
 every_target = pytest.mark.parametrize("target", TARGETS)
 
@@ -266,7 +266,7 @@ def test_sees_the_number_of_records_in_a_message(monkeypatch):
     def tell(table, target):
         raise SchemaError(f"{len(target)} records are too few")
 
-    monkeypatch.setattr(audit.fuzz.record, "MemoryRecords", tell)
+    monkeypatch.setattr(audit.fuzz.record, "MemoryEngine", tell)
     assert "changes the outcome" in caught(line, b"1,2,3,4,5,6")
 
 

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privreg import ParquetTable, PrivateLinearRegression, SchemaError
-from privreg.identities import key
-from privreg.records.layout import parquet_identities
-from privreg.tables import read_identities
+from privreg.data.identities import key
+from privreg.data.tables import read_identities
+from privreg.engines.layout import parquet_identities
 
 MERGING = [2**126 + j * (2**61 - 1) for j in range(4000)]  # with the hash of the float 2¹²⁶
 

@@ -17,7 +17,7 @@ from privreg import (
     SubLasso,
     TukeyRegression,
 )
-from privreg.isolation import isolated
+from privreg._isolation import isolated
 from privreg.kernels.threads import share_out
 from privreg.paper import make_method
 

@@ -14,12 +14,12 @@ import privreg
 
 CALL = """
 import numpy as np
-from privreg.groups import sort_by_group
+from privreg.kernels.groups import sort_by_group
 assert sort_by_group(np.array([1, 0]), 2)[0].tolist() == [1, 0]
 print(sum(sort_by_group.stats.cache_hits.values()), sort_by_group.stats.cache_path)
 """
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-FIT = "from privreg.cli import app; app()"
+FIT = "from privreg.cli.app import app; app()"
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 
@@ -217,5 +217,5 @@ def test_a_full_disk_is_no_error(package, tmp_path):
 def test_other_packages_keep_their_cache(package, tmp_path):
     own = tmp_path / "own"
     own.mkdir(0o700)
-    code = "import numba, privreg.groups; print(0, numba.config.CACHE_DIR)"
+    code = "import numba, privreg.kernels.groups; print(0, numba.config.CACHE_DIR)"
     assert cached(package, code, NUMBA_CACHE_DIR=own) == (0, str(own))

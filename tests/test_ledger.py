@@ -21,9 +21,9 @@ from sklearn.base import clone
 import privreg
 from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, PrivateLinearRegression, SubLasso
 from privreg.paper import make_method
-from privreg.privacy import ledger as module
 from privreg.privacy.accountant import Budget, adaptive_budget
-from privreg.privacy.ledger import Request, amount, entered, running_budget
+from privreg.privacy.ledger import ledger as module
+from privreg.privacy.ledger.ledger import Request, amount, entered, running_budget
 from privreg.privacy.noise import OpenDPNoise
 
 
@@ -369,7 +369,7 @@ def test_wrong_input_costs_nothing_but_a_fit_that_dies_has_spent(tmp_path, monke
     def die(*_):
         raise MemoryError
 
-    monkeypatch.setattr("privreg.regression.fitting.Fitting.run", die)
+    monkeypatch.setattr("privreg.estimators.private_linear.fitting.Fitting.run", die)
     with pytest.raises(MemoryError):
         model.fit(X, y)
     assert [e.state for e in ledger.history()] == ["failed"]

@@ -14,6 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact import Parts, assert_law, log_softmax, softmax
+from privreg.data.tables import read_table
+from privreg.engines import base, memory
+from privreg.engines.base import TARGET, PreparedColumns
+from privreg.engines.memory import MemoryEngine
 from privreg.errors import BudgetError
 from privreg.kernels import values as values_module
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, code_of, codes_near, value_of
@@ -21,12 +25,8 @@ from privreg.mechanisms import median
 from privreg.mechanisms.median import code_at, mass_at, mass_below, noisy_median, plan_median, prepare_medians, runs
 from privreg.privacy.account import _BLOCK, AdaptiveAccount, block_scores
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Pick
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.steps import Pick
-from privreg.records import base, memory
-from privreg.records.base import TARGET, Columns
-from privreg.records.memory import MemoryRecords
-from privreg.tables import read_table
 
 SAME_CELL = 1 + 1e-9
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 1.0, SAME_CELL, 3.0, -7.5, 1e308, -1e308]
@@ -193,13 +193,13 @@ def test_medians_do_not_depend_on_blocks_or_threads(size, jobs, epsilon, rng, mo
     step, other = plan_median("m", epsilon), plan_median("m", 3.0)
     monkeypatch.setattr(base, "ROWS", size)
     monkeypatch.setattr(memory, "_ENTRIES", size)
-    records = MemoryRecords(read_table(X), y, jobs)
+    records = MemoryEngine(read_table(X), y, jobs)
     assert drawn_from(step, records.column(TARGET)) == drawn_from(step, y[whole])
     expected = [[drawn_from(s, X[whole, j].copy()) for s in (step, other)] for j in range(4)]
     assert [[drawn_from(s, records.column(j)) for s in (step, other)] for j in range(4)] == expected
     passes, totals = [], records.totals
     monkeypatch.setattr(records, "totals", lambda tasks: passes.append(len(tasks)) or totals(tasks))
-    columns = Columns(records, [2, 0, 3, 1])
+    columns = PreparedColumns(records, [2, 0, 3, 1])
     prepare_medians(columns, step)
     assert [drawn_from(step, column) for column in columns] == [expected[j][0] for j in (2, 0, 3, 1)]
     assert passes == [4, 4]

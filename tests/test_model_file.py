@@ -24,15 +24,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from privreg import BoostedAdaSSP, ModelFileError, NonDP, PrivateLinearRegression, load_model
-from privreg.model_file import _digest, save_model
+from privreg.estimators.loaded import LoadedModel
 from privreg.paper import make_method
-from privreg.regression.loaded import LoadedModel
-from privreg.release import release_of
+from privreg.results.model_file import _digest, save_model
+from privreg.results.release import release_of
 
 METHODS = ("PrivateLinearRegression", "BAS", "Tukey", "K-BAS", "K-Tukey", "L-BAS", "L-Tukey")
 KINDS = ("numpy", "pandas", "polars", "pyarrow", "typed")
 CITIES = ["Oslo", "Rome", 'a "b", ü=😀']
-SCHEMA = json.loads(files("privreg").joinpath("model.schema.json").read_text())
+SCHEMA = json.loads(files("privreg.results").joinpath("model.schema.json").read_text())
 
 
 class City(str, Enum):  # noqa: UP042 (its text is not its value)

@@ -16,19 +16,19 @@ from browser import DESKTOP, PHONE, chromium, opened
 from privreg import PrivateLinearRegression, __version__, words
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import BlackBox, Gaussian, Laplace, Pick
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import BlackBox, Gaussian, Laplace, Pick
-from privreg.release import Coefficient, Release, release_of
-from privreg.report import coefficients, guarantee, model_charts, spending
+from privreg.report import budget, coefficients, guarantee, model_charts
 from privreg.report.document import Box, Document, Facts, Items, Record, Section, markdown
-from privreg.report.model import Asked, deployment_record, document, report_page
+from privreg.report.model import Context, deployment_record, document, report_page
+from privreg.results.release import Coefficient, Release, release_of
 
 N = 4321
 SECTIONS = [
     *("What was asked", "The guarantee", "Where the budget went", "The model", "How to predict", "What to know"),
     *("What was not released", "Limits", "For machines"),
 ]
-ASKED = Asked(
+ASKED = Context(
     data="/home/alice/files/health survey.csv",
     command="privreg fit '/home/al ice/health.csv' --target km/h --report=out/report.html -e 1",
     ledger={"file": "/srv/ledger.db", "dataset": "health", "epsilon": Decimal("3.0"), "spent_epsilon": 2.5, "entry": 7},
@@ -198,11 +198,11 @@ def test_what_was_asked(flagship, people):
     )
     assert "alice" not in report_page(flagship, ASKED)
     assert "/srv" not in report_page(flagship, ASKED)
-    asked = facts(people, Asked(person="patient"))
+    asked = facts(people, Context(person="patient"))
     assert asked["Data"] == "not named"
     assert asked["People named by"] == "patient"
     assert asked["Protected"] == "one person with all their records, of which at most 2 rows are used"
-    assert len(section(people, "What was asked", Asked())) == 1  # no command
+    assert len(section(people, "What was asked", Context())) == 1  # no command
 
 
 def test_methods_in_plain_words(paper):
@@ -213,7 +213,7 @@ def test_methods_in_plain_words(paper):
 
 
 def test_without_a_date_it_is_today(flagship):
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts(flagship, Asked())["Date"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts(flagship, Context())["Date"])
 
 
 # ---- the guarantee
@@ -250,7 +250,7 @@ def test_an_attack_cannot_find_more_than_the_inequality_allows(flagship):
 
 
 def test_people(people):
-    text = texts(people, Asked(person="patient"))
+    text = texts(people, Context(person="patient"))
     assert "for every person" in text
     assert "differ by adding or removing one person with all their records" in text
     assert "as named by the column of people" in text
@@ -295,7 +295,7 @@ def test_a_receipt_that_does_not_add_up(flagship):
 
 def test_shares_add_up(flagship, constant, people, wide, paper):
     for release in (flagship, constant, people, wide, *paper.values()):
-        groups = spending.spending(release.receipt).groups
+        groups = budget.spending(release.receipt).groups
         assert sum(group.tenths for group in groups) == 1000
         assert sum(group.share for group in groups) == pytest.approx(1, abs=1e-12)
         assert sum(group.steps for group in groups) == len(release.receipt.steps)
@@ -305,7 +305,7 @@ def test_shares_add_up(flagship, constant, people, wide, paper):
 
 def test_adaptive_steps_are_counted_in_mu_squared(flagship, people):
     for release, rows in ((flagship, 1), (people, 2)):
-        spent = spending.spending(release.receipt)
+        spent = budget.spending(release.receipt)
         assert spent.currency == "μ²"
         groups = {group.purpose: group for group in spent.groups}
         assert list(groups) == ["Counting", "Target", "Columns", "Coefficients", "Errors"]
@@ -321,10 +321,10 @@ def test_adaptive_steps_are_counted_in_mu_squared(flagship, people):
 
 
 def test_planned_steps_are_counted_in_epsilon(paper):
-    spent = spending.spending(paper["K-Tukey"].receipt)
+    spent = budget.spending(paper["K-Tukey"].receipt)
     assert spent.currency == "ε"
     assert {g.purpose: g.tenths for g in spent.groups} == {"Choosing": 50, "Counting": 50, "Coefficients": 900}
-    mixed = spending.spending(paper["K-BAS"].receipt)
+    mixed = budget.spending(paper["K-BAS"].receipt)
     assert {g.purpose: g.tenths for g in mixed.groups} == {"Choosing": 50, "Coefficients": 950}
     assert sum(g.cost for g in mixed.groups) == pytest.approx(paper["K-BAS"].receipt.epsilon)
     assert "in proportion to their ρ" in mixed.explanation
@@ -334,15 +334,15 @@ def test_steps_whose_epsilons_exceed_the_total_are_counted_in_rho():
     picks = tuple(Pick(f"choose feature {i}", 1, 10.0) for i in range(100))
     steps = (*picks, Gaussian("products of features", 1, 10.0, 1))
     receipt = Receipt(steps, Budget(9.0, 1e-6), True)
-    spent = spending.spending(receipt)
+    spent = budget.spending(receipt)
     assert spent.currency == "ρ"
     assert [g.cost for g in spent.groups] == pytest.approx([100 * 0.1**2 / 8, 0.005])
 
 
 def test_tenths():
-    assert spending.in_tenths([1 / 3, 1 / 3, 1 / 3]) == [334, 333, 333]
-    assert spending.in_tenths([0.0004, 0.9996]) == [0, 1000]
-    assert spending.in_tenths([0.0, 0.0]) == [0, 0]
+    assert budget.in_tenths([1 / 3, 1 / 3, 1 / 3]) == [334, 333, 333]
+    assert budget.in_tenths([0.0004, 0.9996]) == [0, 1000]
+    assert budget.in_tenths([0.0, 0.0]) == [0, 0]
 
 
 def test_tables_of_the_budget(flagship):
@@ -372,7 +372,7 @@ def test_other_receipts(flagship):
     box = Receipt((BlackBox("something else", 0.5, 1e-7),), Budget(1.0, 1e-6), True)
     steps = section(replace(flagship, receipt=box), "Where the budget went")[-1]
     assert [entry.text for entry in steps.rows[0]] == ["something else", "black box", "–", "ε = 0.5, δ = 1e−7"]
-    assert [g.purpose for g in spending.spending(box).groups] == ["Other"]
+    assert [g.purpose for g in budget.spending(box).groups] == ["Other"]
 
 
 # ---- the model
@@ -418,7 +418,7 @@ def test_the_formula_is_the_whole_model():
     text = coefficients.formula(release)
     target, raw = by_the_formula(text, new)
     assert target == "score"
-    assert text in texts(release, Asked()).replace("\n    ", "\n")
+    assert text in texts(release, Context()).replace("\n    ", "\n")
     predicted = np.clip(raw, *release.prediction_range)
     assert np.abs(predicted - model.predict(new)).max() < 1e-3 * np.ptp(predicted)  # six digits are printed
     assert "With another slope beyond the range, up to a second limit: income." in release.notes
@@ -437,7 +437,7 @@ def test_categories_are_compared(flagship):
 
 def test_the_text_tells_the_cuts(flagship):
     low, high = flagship.prediction_range
-    text = texts(flagship, Asked())
+    text = texts(flagship, Context())
     assert f"always lie between {words.number(low)} and {words.number(high)}." in text.replace("\\", "")
     assert "as if it were at the end of the range" in text
 
@@ -537,7 +537,7 @@ def test_what_was_not_released(flagship):
 
 def test_limits_know_the_ledger(flagship):
     assert "The ledger keeps count" in texts(flagship)
-    assert "No ledger was used" in texts(flagship, Asked())
+    assert "No ledger was used" in texts(flagship, Context())
     assert "A person with several records is protected less" in texts(flagship)
 
 
@@ -545,7 +545,7 @@ def test_nothing_but_the_release_and_public_input_goes_in(flagship):
     """No data, no estimator: what a page may show is decided where a Release is made."""
     for function in (report_page, deployment_record):
         kinds = [parameter.annotation for parameter in inspect.signature(function).parameters.values()]
-        assert kinds == [Release, Asked]
+        assert kinds == [Release, Context]
     receipt = Receipt.from_dict(json.loads(json.dumps(flagship.receipt.to_dict())))
     copy = Release(**{name: getattr(flagship, name) for name in Release.__dataclass_fields__} | {"receipt": receipt})
     assert report_page(copy, ASKED) == report_page(flagship, ASKED)

@@ -12,6 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from privreg.data.tables import read_table
+from privreg.engines import base
+from privreg.engines.base import Block, added
+from privreg.engines.memory import MemoryEngine
+from privreg.estimators.private_linear.design import Design, Phase
+from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels import moments
 from privreg.kernels.boosting import NORM, grid_for
 from privreg.kernels.moments import (
@@ -27,12 +33,6 @@ from privreg.mechanisms.moments import plan_gradient, plan_products, plan_square
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
-from privreg.records import base
-from privreg.records.base import Block, added
-from privreg.records.memory import MemoryRecords
-from privreg.regression.design import Design, Phase
-from privreg.regression.model import Scale, Term
-from privreg.tables import read_table
 
 ROOMY = Budget(20.0, 1e-6)
 int16 = st.one_of(st.sampled_from([0, 1, -1, 32767, -32767, -32768]), st.integers(-32768, 32767))
@@ -49,7 +49,7 @@ def in_blocks(task, records, size, jobs):
     numbers = np.arange(records, dtype=float)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "ROWS", size)
-        found = MemoryRecords(read_table(numbers[:, None]), numbers, jobs)
+        found = MemoryEngine(read_table(numbers[:, None]), numbers, jobs)
         return found.total(lambda block: task(block.target.astype(int)), [])
 
 
@@ -368,7 +368,7 @@ def test_a_phase_adds_up_what_each_record_is_alone(rng, monkeypatch, clips, last
     alone = added(phase(Block([X[[i], j] for j in design.columns], y[[i]])) for i in whole)
     for size, jobs in BLOCKS:
         monkeypatch.setattr(base, "ROWS", size)
-        found = MemoryRecords(read_table(X), y, jobs).total(phase, design.columns)
+        found = MemoryEngine(read_table(X), y, jobs).total(phase, design.columns)
         for name in ("products", "gradients", "squares"):
             assert np.array_equal(getattr(found.sums, name), getattr(alone.sums, name)), name
         assert np.array_equal(found.counts, alone.counts)

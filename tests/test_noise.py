@@ -10,8 +10,8 @@ import pytest
 import privreg
 from exact import assert_law, softmax
 from privreg.errors import NotPrivateWarning
+from privreg.privacy.events import Gaussian, Laplace, Pick
 from privreg.privacy.noise import OpenDPNoise, SeededNoise, noise_for
-from privreg.privacy.steps import Gaussian, Laplace, Pick
 
 SOURCE = Path(privreg.__file__).parent
 

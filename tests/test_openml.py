@@ -18,11 +18,11 @@ import pytest
 from typer.testing import CliRunner
 
 from openml_server import API, Dataset, Server
-from privreg.cli import app
+from privreg.cli.app import app
+from privreg.data.tables import read_table
 from privreg.errors import DataError, PrivregError
 from privreg.paper import openml_data
 from privreg.paper.catalogue import Task
-from privreg.tables import read_table
 
 MIXED, NUMERIC, PARQUET, ABSENT = (
     Task(i, name, 0, 0) for i, name in [(11, "mixed"), (12, "numeric"), (13, "in-parquet"), (99, "no_such_task")]

@@ -27,14 +27,14 @@ from privreg import (
     TukeyRegression,
     load_model,
 )
+from privreg.engines import layout
+from privreg.engines import parts as on_part
+from privreg.engines.base import TARGET, Derived, runs_of_groups
+from privreg.engines.registry import open_engine
+from privreg.engines.spill import Spill, spill_folder
 from privreg.errors import SchemaError
+from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.kernels.ranks import rank_column
-from privreg.records import layout
-from privreg.records import parts as on_part
-from privreg.records.base import TARGET, Derived, runs_of_groups
-from privreg.records.opening import open_records
-from privreg.records.spill import Spill, spill_folder
-from privreg.regression.selected import SelectThenRegress
 
 ESTIMATORS = {
     "flagship": lambda: PrivateLinearRegression(2.0, random_state=3),
@@ -107,7 +107,7 @@ def assert_same(a, b):
         elif isinstance(a[name], np.ndarray | float):  # NaN equals NaN
             np.testing.assert_array_equal(a[name], b[name], err_msg=name)
         elif name == "model_":
-            assert (a[name].label, a[name].terms) == (b[name].label, b[name].terms)
+            assert (a[name].target, a[name].terms) == (b[name].target, b[name].terms)
             np.testing.assert_array_equal(a[name].theta, b[name].theta)
             np.testing.assert_array_equal(a[name].covariance, b[name].covariance)
         else:
@@ -161,8 +161,8 @@ def test_every_statistic_is_the_same(tmp_path_factory, n, cuts, group, part, see
     table = write_parts(frame, tmp_path_factory.mktemp("t") / "d", [0, *sorted(min(c, n) for c in cuts), n], [group])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layout, "PART_ROWS", part)
-        streamed = open_records(table, "y", {"town": TOWNS}, 2)
-    memory = open_records(frame.drop(columns="y"), frame["y"], None, 1)
+        streamed = open_engine(table, "y", {"town": TOWNS}, 2)
+    memory = open_engine(frame.drop(columns="y"), frame["y"], None, 1)
     assert streamed.names == memory.names
     assert streamed.n_records == memory.n_records
     rng = np.random.default_rng(seed)
@@ -207,7 +207,7 @@ def _weighted(columns, target):
 
 
 def test_runs_of_groups_are_spilled_and_come_back_in_order(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr("privreg.records.streamed._RUN", 300)
+    monkeypatch.setattr("privreg.engines.streamed._RUN", 300)
     monkeypatch.setattr(layout, "PART_ROWS", 1)
     table = write_parts(frame.drop(columns="person"), tmp_path / "d", [0, 4000, 6000], [333])
     expected = TukeyRegression(8.0, random_state=3).fit(frame.drop(columns=["y", "person"]), frame["y"])
@@ -303,7 +303,7 @@ def test_a_spill_gives_back_what_it_got(arrays):
 def test_ranks_come_back_from_the_file(values, tmp_path):
     """One, two and four bytes a rank."""
     table = pd.DataFrame({"x": values, "y": values})
-    records = open_records(write_parts(table, tmp_path / "d", [0, len(table)], [1000]), "y", None, 1)
+    records = open_engine(write_parts(table, tmp_path / "d", [0, len(table)], [1000]), "y", None, 1)
     ranking, expected = records.ranking(), rank_column(values)
     for _ in range(2):  # computed, and read
         got = ranking.load(0)

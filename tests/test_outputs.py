@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from privreg import TukeyRegression, load_model
-from privreg.outputs import check_outside, check_place, whole_file, write_whole
+from privreg.results.outputs import check_outside, check_place, whole_file, write_whole
 
 
 def mode(path):
@@ -59,7 +59,7 @@ def test_devices_and_streams_are_not_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", pytest.fail)  # the superuser could
     write_whole("/dev/null", "gone")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    script = "from privreg.outputs import write_whole; write_whole('/dev/stdout', 'told')"
+    script = "from privreg.results.outputs import write_whole; write_whole('/dev/stdout', 'told')"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, timeout=60)
     assert done.stdout == b"told"
     log = tmp_path / "log"
@@ -115,7 +115,7 @@ def test_no_right_to_write():
     """The superuser may write everywhere, so the checks run as somebody else."""
     script = """
 import os, sys
-from privreg.outputs import check_place, write_whole
+from privreg.results.outputs import check_place, write_whole
 if os.getuid() == 0:
     os.setuid(65534)
 for act in (check_place, lambda path: write_whole(path, "b")):
@@ -185,7 +185,7 @@ def test_a_full_disk(tmp_path, monkeypatch):
     assert caught.value.filename == "/dev/full"
     script = """
 import resource, sys
-from privreg.outputs import write_whole
+from privreg.results.outputs import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_whole(sys.argv[1], "b" * 5000)

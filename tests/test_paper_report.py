@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from browser import DESKTOP, PHONE, chromium, opened
+from privreg.estimators.methods import METHODS
 from privreg.paper import charts, sections
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.digits import latex, plain, pretty
 from privreg.paper.latex import as_latex
-from privreg.paper.methods import METHODS
 from privreg.paper.report import write_report
 from privreg.paper.results import Results, podium, positive, shared
 from privreg.paper.sweep import relative, sweep_grid
 from privreg.paper.tables import as_csv, grids
-from privreg.report.document import Entry
+from privreg.report.document import TableCell
 
 LN3 = log(3)
 FURTHER = ("K-Tukey-strict", "PrivateLinearRegression", "BAS-reference", "K-BAS-reference")
@@ -150,17 +150,17 @@ def test_two_digits(value, ascii, people, tex):
 def test_cells_of_the_big_table(results):
     main, partial, other = grids(results, 5)
     assert main.head == ["data set", *METHODS, "K-Tukey-strict", "PrivateLinearRegression"]
-    assert entry(main, 361072, "K-Tukey") == Entry("0.60", 0.6, ("0.59 … 0.62", "paper 0.10"), bold=True)
+    assert entry(main, 361072, "K-Tukey") == TableCell("0.60", 0.6, ("0.59 … 0.62", "paper 0.10"), bold=True)
     differs = "other sign than published"
-    assert entry(main, 361072, "L-BAS") == Entry(
+    assert entry(main, 361072, "L-BAS") == TableCell(
         "0.50", 0.5, ("0.49 … 0.52", "paper −0.027 ≠"), flag=True, title=differs
     )
-    assert entry(main, 361072, "Tukey") == Entry("−∞", -inf, ("−∞ … −∞", "paper −∞"))
-    assert entry(main, 361076, "BAS") == Entry("−4.5e4", -45000.0, ("−4.5e4 … −4.5e4", "paper −3.4"))
-    assert entry(main, 361076, "L-BAS") == Entry("failed", None, ("3 of 3 failed", "paper −0.56"), title=ERROR)
+    assert entry(main, 361072, "Tukey") == TableCell("−∞", -inf, ("−∞ … −∞", "paper −∞"))
+    assert entry(main, 361076, "BAS") == TableCell("−4.5e4", -45000.0, ("−4.5e4 … −4.5e4", "paper −3.4"))
+    assert entry(main, 361076, "L-BAS") == TableCell("failed", None, ("3 of 3 failed", "paper −0.56"), title=ERROR)
     once = entry(main, 361085, "L-BAS")
     assert (once.text, once.detail[1:]) == ("−4.0†", ("1 of 3 failed", "paper −17"))
-    assert entry(main, 361085, "K-Tukey") == Entry("–", title="not run yet")
+    assert entry(main, 361085, "K-Tukey") == TableCell("–", title="not run yet")
     assert entry(main, 361085, "K-Tukey-strict").detail == ("0.14 … 0.14", "2 of 3 trials")
     year = partial.rows[1]
     assert year[0].detail == ("n 17,379 (paper 17,379)", "d 7 (paper 21)")

@@ -26,13 +26,13 @@ from rich.console import Console
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
-from privreg.cli import app
+from privreg.cli.app import app
+from privreg.cli.paper import _overview
 from privreg.errors import DataError
+from privreg.estimators.methods import ALL_METHODS, METHODS, make_method, selects
 from privreg.paper import journal, workers
 from privreg.paper.catalogue import published, tasks
-from privreg.paper.command import _overview
 from privreg.paper.folder import find, kind, load, name_of
-from privreg.paper.methods import ALL_METHODS, METHODS, make_method, selects
 from privreg.paper.results import JOURNAL, Results, _quartiles, epsilon_name, ranks
 from privreg.paper.results import load as load_results
 from privreg.paper.runner import Settings, _trials

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import privreg
 from privreg import ParquetTable, parquet
-from privreg.columns import choose_columns
+from privreg.data.columns import choose_columns
+from privreg.data.files import open_file
+from privreg.data.tables import read_identities
 from privreg.errors import SchemaError
-from privreg.files import open_file
-from privreg.tables import read_identities
 
 LEVELS = ["north", "south", "east"]
 

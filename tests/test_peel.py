@@ -5,11 +5,11 @@ from itertools import permutations, product
 import numpy as np
 
 from exact import assert_law, log_softmax
+from privreg.estimators.sub_lasso import VOTE_RANGE
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.noise import OpenDPNoise
-from privreg.selection.sub_lasso import VOTE_RANGE
 
 
 def log_law(scores, scales):

@@ -13,7 +13,7 @@ import pytest
 
 import privreg
 from privreg import NotPrivateWarning, PrivateLinearRegression, planner
-from privreg.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
+from privreg.estimators.private_linear.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
 from privreg.privacy.accountant import Budget, adaptive_budget
 
 PRIVREG = Path(sys.executable).parent / "privreg"

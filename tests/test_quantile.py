@@ -15,8 +15,8 @@ from exact import assert_law, log_softmax, softmax
 from privreg.mechanisms.quantile import GRID, LEVELS, count_at, noisy_quantile, plan_quantile, scores
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Pick
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.steps import Pick
 
 CANDIDATES = np.array([1.0, 2.0, 4.0])
 POINTS = [0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 1e308, 5e-324]

@@ -26,7 +26,7 @@ from privreg import (
     PrivateLinearRegression,
     TukeyRegression,
 )
-from privreg.regression.selected import SelectThenRegress
+from privreg.estimators.select_then_regress import SelectThenRegress
 
 PRIVATE = [PrivateLinearRegression, TukeyRegression, BoostedAdaSSP, SelectThenRegress]
 private = pytest.mark.parametrize("regressor", PRIVATE)
@@ -507,7 +507,7 @@ class TestNonDP:
         y = X[:, 0] + level + rng.normal(size=2000)
         expected = LinearRegression().fit(X, y).predict(X)
         for chunk in (10, 1000, 10**9):
-            monkeypatch.setattr("privreg.regression.non_dp._CHUNK", chunk)
+            monkeypatch.setattr("privreg.estimators.non_dp._CHUNK", chunk)
             model = NonDP().fit(X, y)
             np.testing.assert_allclose(model.predict(X), expected, rtol=1e-8)
             assert np.abs(model.coef_).max() < 100

@@ -17,8 +17,8 @@ from audit.replay import check_pair, compare, numbered, run
 from audit.tape import Added, Call, Draw, Tape
 from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
 from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
 
 PAIRS = 300
 CHUNKS = [

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 from scipy.stats import binom
 
-import privreg.base
+import privreg.estimators.base
 from audit.asked import wrong_noise
 from audit.receipts import own_mu_squared, own_pure, wrong_receipt
 from audit.tape import Added, Diverged, Tape
@@ -29,9 +29,9 @@ from privreg.mechanisms.screening import FIRST_RANGE, GRID, round_scores
 from privreg.privacy import noise as noise_module
 from privreg.privacy.account import AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, adaptive_cost, cost
+from privreg.privacy.events import Gaussian, Laplace, Pick, SampledPicks, amplified, event_from_dict
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 from privreg.privacy.receipt import Receipt
-from privreg.privacy.steps import Gaussian, Laplace, Pick, SampledPicks, amplified, step_from_dict
 
 HALF = KEPT_ALL // 2
 ROUNDING = 1e-9
@@ -440,7 +440,7 @@ def test_receipts_are_read_back(rows):
     receipt = Receipt((SMALL, Pick("p", 1, 50.0)), BUDGET, True, rows=rows)
     record = json.loads(json.dumps(receipt.to_dict()))
     assert Receipt.from_dict(record) == receipt
-    assert step_from_dict(record["steps"][0]) == SMALL
+    assert event_from_dict(record["steps"][0]) == SMALL
     assert record["steps"][0]["mechanism"] == "sampled picks"
     assert record["steps"][0]["parameters"]["kept"] == SMALL.kept
     assert "sampled picks  scale" in str(receipt)
@@ -462,7 +462,7 @@ def test_planned_sampled_picks_cost_what_a_laplace_step_does():
 def tape_of(table, seed=0, first=None, **added):
     """A fit that consists of this step alone, on tape."""
     with Tape(seed, first, Added(**added)).running() as tape:
-        account = AdaptiveAccount(BUDGET, privreg.base.noise_for(None))
+        account = AdaptiveAccount(BUDGET, privreg.estimators.base.noise_for(None))
         tape.chosen = run(account, SMALL, table)
         tape.receipt = account.receipt()
     return tape

@@ -8,11 +8,11 @@ import pytest
 
 from exact import assert_law
 from privreg import SubLasso, base
+from privreg.data.tables import read_table
+from privreg.engines.memory import MemoryEngine
+from privreg.estimators.sub_lasso import VOTE_RANGE
 from privreg.kernels.lasso import count_votes
 from privreg.privacy.noise import OpenDPNoise
-from privreg.records.memory import MemoryRecords
-from privreg.selection.sub_lasso import VOTE_RANGE
-from privreg.tables import read_table
 from scripted import HOSTILE, Scripted
 
 
@@ -73,16 +73,16 @@ def test_a_count_below_zero_still_gives_one_model(monkeypatch, rng):
 def test_votes_do_not_depend_on_chunks_or_threads(rng, monkeypatch):
     X, y = rng.normal(size=(2000, 6)), rng.normal(size=2000)
     groups = rng.integers(0, 300, 2000)
-    whole = SubLasso(k=3)._votes(MemoryRecords(read_table(X), y, 1), groups, 300)
+    whole = SubLasso(k=3)._votes(MemoryEngine(read_table(X), y, 1), groups, 300)
     expected = np.zeros(6, int)
     for g in np.unique(groups):
         mine = groups == g
         expected += count_votes(X[mine], y[mine], np.array([0, mine.sum()]), 3, 1.0)
     np.testing.assert_array_equal(whole, expected)
     for chunk in (1, 7, 60, 5999, 10**9):
-        monkeypatch.setattr("privreg.records.memory._CHUNK", chunk)
+        monkeypatch.setattr("privreg.engines.memory._CHUNK", chunk)
         for jobs in (1, 2, 3):
-            records = MemoryRecords(read_table(X), y, jobs)
+            records = MemoryEngine(read_table(X), y, jobs)
             np.testing.assert_array_equal(SubLasso(k=3)._votes(records, groups, 300), expected)
 
 

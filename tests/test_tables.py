@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from privreg import DPKendall, Ledger, ParquetTable, PrivateLinearRegression, PublicLevelsWarning, load_model
+from privreg.data.tables import read_identities, read_table, read_target
+from privreg.engines.memory import MemoryEngine
 from privreg.errors import SchemaError
 from privreg.paper import make_method
-from privreg.records.memory import MemoryRecords
-from privreg.release import release_of
-from privreg.tables import read_identities, read_table, read_target
+from privreg.results.release import release_of
 
 LEVELS = ["low", "mid", "high"]
 COLOURS = ["mid", None, "high", "mid"]
@@ -131,14 +131,14 @@ def test_arrays_are_numbers(array):
 def test_a_long_double_beyond_float64_drops_its_record():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        records = MemoryRecords(read_table(np.array([[np.longdouble("1e4000")], [1.0]])), np.array([0.0, 1.0]))
+        records = MemoryEngine(read_table(np.array([[np.longdouble("1e4000")], [1.0]])), np.array([0.0, 1.0]))
     assert records.n_records == 1
 
 
 def test_incomplete_records_leave_no_trace(rng):
     """Inserting unusable records anywhere changes nothing that an estimator can see."""
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    clean = MemoryRecords(read_table(X), y)
+    clean = MemoryEngine(read_table(X), y)
     dirty_X, dirty_y = X.copy(), y.copy()
     for value in (np.nan, np.inf, -np.inf):
         at = rng.integers(len(dirty_y))
@@ -147,7 +147,7 @@ def test_incomplete_records_leave_no_trace(rng):
         dirty_X, dirty_y = np.insert(dirty_X, at, row, axis=0), np.insert(dirty_y, at, 0.0)
         at = rng.integers(len(dirty_y))
         dirty_X, dirty_y = np.insert(dirty_X, at, 0.0, axis=0), np.insert(dirty_y, at, value)
-    dirty = MemoryRecords(read_table(dirty_X), dirty_y)
+    dirty = MemoryEngine(read_table(dirty_X), dirty_y)
     assert dirty.n_records == 40
     np.testing.assert_array_equal(dirty.target, clean.target)
     np.testing.assert_array_equal(dirty.block(0, 3, np.empty((3, 40))), clean.block(0, 3, np.empty((3, 40))))
@@ -232,7 +232,7 @@ def test_unusable_targets(y):
 
 def test_length_mismatch_does_not_tell_the_lengths():
     with pytest.raises(SchemaError, match=r"^X and y have different numbers of rows$"):
-        MemoryRecords(read_table(np.zeros((12345, 1))), np.zeros(777))
+        MemoryEngine(read_table(np.zeros((12345, 1))), np.zeros(777))
 
 
 BIG = 2**53 + 1

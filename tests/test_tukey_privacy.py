@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from privreg import TukeyRegression, base
+from privreg.estimators import tukey
+from privreg.estimators.tukey import GROUP_SIZES
 from privreg.kernels.volumes import log_volumes
 from privreg.mechanisms.depth import STRICT, distance_to_unsafety
-from privreg.regression import tukey
-from privreg.regression.tukey import GROUP_SIZES
 from scripted import HOSTILE, Scripted
 
 
@@ -114,7 +114,7 @@ def test_models_do_not_depend_on_chunks_or_threads(monkeypatch, rng):
     groups = rng.integers(0, 10**9, 10**5)
     expected = run(monkeypatch, X, y, groups, n_records=300 * 5, group_size=5, n_jobs=1)[1][0][0]
     for chunk in (1, 7, 60, 5999, 10**9):
-        monkeypatch.setattr("privreg.records.memory._CHUNK", chunk)
+        monkeypatch.setattr("privreg.engines.memory._CHUNK", chunk)
         np.testing.assert_array_equal(
             run(monkeypatch, X, y, groups, n_records=300 * 5, group_size=5, n_jobs=3)[1][0][0], expected
         )

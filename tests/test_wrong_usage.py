@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from privreg import Ledger
-from privreg.privacy.ledger import Request
+from privreg.privacy.ledger.ledger import Request
 
 HEAVY = ("sklearn", "numba", "opendp", "scipy", "narwhals", "pandas", "matplotlib", "dp_accounting", "dask")
 ARROW = ("pyarrow", "numpy")
 CODE = """
 import sys
-from privreg.cli import app
+from privreg.cli.app import app
 try:
     app(sys.argv[1:], prog_name="privreg")
 except SystemExit as end:

@@ -10,9 +10,9 @@ from audit.bits.cases import Case, Finding, finding, fit, tukey_case
 from audit.bits.points import draw_step
 from audit.distinguish import calls_of, log_law
 from audit.tape import Call
-from privreg.kernels.ranks import Float64
+from privreg._types import Float64
 from privreg.mechanisms.depth import LATTICE, STRICT, draw_deep
-from privreg.privacy.steps import ProposeTestRelease
+from privreg.privacy.events import ProposeTestRelease
 
 Law = dict[float | None, float]  # the probability of each float64, and of nothing
 

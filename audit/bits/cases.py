@@ -9,8 +9,8 @@ import numpy as np
 from audit.cases import frozen
 from audit.tape import NOWHERE, Added, Diverged, Tape
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
-from privreg.kernels.ranks import Float64, Int64
-from privreg.regression.selected import SelectThenRegress
+from privreg._types import Float64, Int64
+from privreg.estimators.select_then_regress import SelectThenRegress
 
 Finding = dict[str, Any]
 

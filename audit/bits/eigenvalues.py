@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Int64
+from privreg.estimators.boosted_adassp import EIGEN_ERROR, EIGEN_UNIT, _smallest_eigenvalue
 from privreg.kernels.boosting import NORM
-from privreg.kernels.ranks import Int64
-from privreg.regression.boosted_adassp import EIGEN_ERROR, EIGEN_UNIT, _smallest_eigenvalue
 
 ALLOWED = EIGEN_ERROR // EIGEN_UNIT // 2 + 1  # grid steps from the truth that the sensitivity allows for
 

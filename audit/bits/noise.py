@@ -9,9 +9,9 @@ import numpy as np
 from audit.bits.cases import Finding, cases, finding, fit
 from audit.draws import _follows
 from audit.tape import Added
-from privreg.kernels.ranks import Float64, Int64
+from privreg._types import Float64, Int64
+from privreg.privacy.events import Gaussian, Laplace
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
-from privreg.privacy.steps import Gaussian, Laplace
 
 BASE = 16  # low-order bits that are looked at: four
 UNIFORM = np.full(BASE, 1 / BASE)

@@ -11,12 +11,12 @@ import numpy as np
 from audit.bits.cases import Finding, cases, finding, fit
 from audit.cases import frozen
 from audit.tape import NOWHERE, Added, Call, Tape
+from privreg.estimators.private_linear import fitting
 from privreg.kernels.values import LARGEST, MANTISSA, code_of, value_of
 from privreg.mechanisms import count, spread
 from privreg.mechanisms.median import code_at, mass_at
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Pick, Step
-from privreg.regression import fitting
+from privreg.privacy.events import Event, Pick
 
 
 def integers(names: Sequence[str] | None = None, seeds: int = 2) -> Finding:
@@ -98,12 +98,12 @@ def grids(names: Sequence[str] | None = None, codes: int = 200_000) -> Finding:
 
 
 @contextmanager
-def _floats_of() -> Iterator[list[tuple[Step, Any]]]:
+def _floats_of() -> Iterator[list[tuple[Event, Any]]]:
     """The floats that counts, histograms and medians give to the fit, with their steps."""
-    kept: list[tuple[Step, Any]] = []
+    kept: list[tuple[Event, Any]] = []
 
     def wrap(function: Any) -> Any:
-        def keep(account: Account, step: Step, *given: Any) -> Any:
+        def keep(account: Account, step: Event, *given: Any) -> Any:
             kept.append((step, function(account, step, *given)))
             return kept[-1][1]
 
@@ -131,7 +131,7 @@ def _covers_grid(bounds: list[tuple[int, int]]) -> bool:
     return joined and all(high > low for low, high in bounds)
 
 
-def _off_grid(floats: list[tuple[Step, Any]], base: Tape) -> Iterator[str]:
+def _off_grid(floats: list[tuple[Event, Any]], base: Tape) -> Iterator[str]:
     assert count.GRID == spread.GRID == 2**28
     outputs = {call.step: call.output for call in base.calls}
     for step, value in floats:

@@ -9,11 +9,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-import privreg.tables
+import privreg.data.tables
 from audit.bits.cases import Finding, cases, compare, finding, fit
+from privreg._types import Float64
+from privreg.engines import base, memory
 from privreg.kernels import boosting, pairs, ranks
-from privreg.kernels.ranks import Float64
-from privreg.records import base, memory
 
 
 def chunks(names: Sequence[str] | None = None, sizes: Sequence[int] = (1, 7, 97)) -> Finding:
@@ -45,8 +45,8 @@ def chunked(size: int) -> Iterator[None]:
         (memory, "_ENTRIES", 9 * size),
         (memory, "_CHUNK", 3 * size),
         (boosting, "_residual_sums", _rebuilt(boosting._residual_sums.py_func, _BLOCK=size)),
-        (privreg.tables, "_ROWS", size),
-        (privreg.tables, "copy_columns", _rebuilt(ranks.copy_columns.py_func, {2048: size})),
+        (privreg.data.tables, "_ROWS", size),
+        (privreg.data.tables, "copy_columns", _rebuilt(ranks.copy_columns.py_func, {2048: size})),
         (ranks, "_BLOCK", 1 + size % 3),
         (ranks, "_two_valued", _rebuilt(ranks._two_valued.py_func, {4096: size})),
         (pairs, "_pair", _rebuilt(pairs._pair, FEW=2 + size % 5)),

@@ -7,7 +7,7 @@ from audit.bits.noise import float_bits_wrong, sources
 from audit.distinguish import Free
 from privreg.kernels.volumes import GRID
 from privreg.mechanisms.depth import STRICT, draw_deep
-from privreg.privacy.steps import ProposeTestRelease
+from privreg.privacy.events import ProposeTestRelease
 
 
 def draw_step(rate: float = 0.5, delta: float = 0.02) -> ProposeTestRelease:

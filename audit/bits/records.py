@@ -13,9 +13,9 @@ from audit.bits.cases import Finding, cases, compare, finding, fit
 from audit.cases import frozen
 from audit.tape import Added, Tape
 from privreg import TukeyRegression
+from privreg._types import Float64, Int64
+from privreg.estimators import sub_lasso
 from privreg.kernels import lasso
-from privreg.kernels.ranks import Float64, Int64
-from privreg.selection import sub_lasso
 
 
 def order(names: Sequence[str] | None = None, shuffles: int = 2) -> Finding:

@@ -21,8 +21,9 @@ from audit.bits.cases import Case, cases, fit
 from audit.bits.outputs import leaving
 from audit.cases import frozen
 from audit.tape import Call, Tape
+from privreg.estimators import boosted_adassp
+from privreg.estimators.private_linear import design
 from privreg.kernels import boosting, moments
-from privreg.regression import boosted_adassp, design
 
 Digests = list[tuple[str, str]]  # of each step its name and a digest of its statistic
 EIGENVALUE = "smallest eigenvalue"

@@ -7,15 +7,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import privreg.privacy.ledger
-import privreg.regression.tukey
-import privreg.spending
+import privreg.estimators.budgeted
+import privreg.estimators.tukey
+import privreg.privacy.ledger.ledger
 from audit.bugs.bug import FLAGSHIP, TUKEY, Bug, changing
+from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.mechanisms.depth import STRICT
 from privreg.privacy import accountant
 from privreg.privacy.account import Account
 from privreg.privacy.receipt import Receipt
-from privreg.regression.private_linear import PrivateLinearRegression
 
 
 def _spent_afterwards(self: Account, step: Any, value: int) -> int:
@@ -46,7 +46,7 @@ _adaptive_budget = accountant.adaptive_budget
 def _entered_afterwards(ledger: Any, dataset: str, request: Any) -> Iterator[Any]:
     entry = SimpleNamespace(number=0, receipt=None)
     yield entry
-    with privreg.privacy.ledger.entered(ledger, dataset, request) as real:
+    with privreg.privacy.ledger.ledger.entered(ledger, dataset, request) as real:
         real.receipt = entry.receipt
 
 
@@ -54,7 +54,7 @@ def _entered_afterwards(ledger: Any, dataset: str, request: Any) -> Iterator[Any
 def _refunded(ledger: Any, dataset: str, request: Any) -> Iterator[Any]:
     before = Path(ledger.path).read_bytes()
     try:
-        with privreg.privacy.ledger.entered(ledger, dataset, request) as entry:
+        with privreg.privacy.ledger.ledger.entered(ledger, dataset, request) as entry:
             yield entry
     except BaseException:
         Path(ledger.path).write_bytes(before)
@@ -70,13 +70,13 @@ BUGS = {
     ),
     "entered afterwards": Bug(
         "a ledger entry made only when a fit succeeds",
-        changing((privreg.spending, "entered", _entered_afterwards)),
+        changing((privreg.estimators.budgeted, "entered", _entered_afterwards)),
         FLAGSHIP,
         "ledger",
     ),
     "refund": Bug(
         "a fit that dies gets its budget back",
-        changing((privreg.spending, "entered", _refunded)),
+        changing((privreg.estimators.budgeted, "entered", _refunded)),
         FLAGSHIP,
         "ledger",
     ),
@@ -109,7 +109,7 @@ BUGS = {
     ),
     "draw at half price": Bug(
         "the Tukey draw charged η instead of 2η",
-        changing((privreg.regression.tukey, "CALIBRATIONS", {"strict": replace(STRICT, steps=1)})),
+        changing((privreg.estimators.tukey, "CALIBRATIONS", {"strict": replace(STRICT, steps=1)})),
         TUKEY,
         "receipt",
     ),

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-import privreg.selection.sub_lasso
+import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
-from privreg import frames, tables
+from privreg.data import frames, tables
+from privreg.engines import registry as opening
+from privreg.estimators.private_linear import fitting
+from privreg.estimators.private_linear.design import unexplained
+from privreg.estimators.selector import PrivateSelector
 from privreg.kernels.totals import total_of
 from privreg.mechanisms import count, median
 from privreg.privacy.account import Account
-from privreg.records import opening
-from privreg.regression import fitting
-from privreg.regression.design import unexplained
-from privreg.selection.base import PrivateSelector
 
 
 def _true_count(account: Account, step: Any, n: int) -> float:
@@ -128,7 +128,7 @@ BUGS = {
     ),
     "groups from n": Bug(
         "the number of groups from the true count",
-        changing((privreg.selection.sub_lasso, "lower_count", _true_lower_count)),
+        changing((privreg.estimators.sub_lasso, "lower_count", _true_lower_count)),
         "SubLasso",
         "calls",
     ),

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-import privreg.command.fit
+import privreg.cli.fit
 from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
-from privreg.command import carry_out as carrying_out
+from privreg.cli import carry_out as carrying_out
+from privreg.engines.memory import MemoryEngine
 from privreg.errors import SchemaError
+from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+from privreg.estimators.private_linear.fitting import Fitting
 from privreg.mechanisms import mean
-from privreg.records.memory import MemoryRecords
-from privreg.regression.fitting import Fitting
-from privreg.regression.private_linear import PrivateLinearRegression
 
 
 def _refuse_missing(self: Any, table: Any, target: Any, n_jobs: int | None = None) -> None:
@@ -21,7 +21,7 @@ def _refuse_missing(self: Any, table: Any, target: Any, n_jobs: int | None = Non
     _records(self, table, target, n_jobs)
 
 
-_records = MemoryRecords.__init__
+_records = MemoryEngine.__init__
 
 
 def _warn_of_overflow(values: Any, centre: float, clip: float) -> Any:
@@ -94,7 +94,7 @@ _predict = PrivateLinearRegression._predict
 BUGS = {
     "error on missing values": Bug(
         "an error for a table with a missing value",
-        changing((MemoryRecords, "__init__", _refuse_missing)),
+        changing((MemoryEngine, "__init__", _refuse_missing)),
         BAS,
         "messages",
     ),
@@ -146,6 +146,6 @@ BUGS = {
         "release",
     ),
     "rows on the terminal": Bug(
-        "the number of rows printed", changing((privreg.command.fit, "carry_out", _tell_rows)), "privreg fit", "release"
+        "the number of rows printed", changing((privreg.cli.fit, "carry_out", _tell_rows)), "privreg fit", "release"
     ),
 }

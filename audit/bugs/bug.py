@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-import privreg.base
-import privreg.regression.selected
+import privreg.estimators.base
+import privreg.estimators.select_then_regress
 
 FLAGSHIP, TUKEY, BAS = "PrivateLinearRegression", "TukeyRegression", "BoostedAdaSSP"
-NOT_ISOLATED = ((privreg.base, "isolated", nullcontext), (privreg.regression.selected, "isolated", nullcontext))
+NOT_ISOLATED = (
+    (privreg.estimators.base, "isolated", nullcontext),
+    (privreg.estimators.select_then_regress, "isolated", nullcontext),
+)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,16 @@ from typing import Any
 
 import numpy as np
 
-import privreg.base
+import privreg.estimators.base
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
-from privreg import identities, spending, tables, text_file
-from privreg.command import carry_out as carrying_out
+from privreg.cli import carry_out as carrying_out
+from privreg.data import identities, tables, text_file
+from privreg.engines.dask import opening as dask_opening
+from privreg.engines.dask import parts as dask_parts
+from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
-from privreg.privacy.ledger import RECORD, people_by
-from privreg.records import dask_opening, dask_parts
-from privreg.records.streamed import StreamedRecords
+from privreg.estimators import budgeted
+from privreg.privacy.ledger.ledger import RECORD, people_by
 
 
 def _by_python_equality(values: Any) -> Any:
@@ -66,7 +68,7 @@ def _each_part(self: Any, what: str, function: Any) -> Any:
     return _sum(self, what, one)
 
 
-_sum = StreamedRecords._sum
+_sum = StreamedEngine._sum
 
 
 class _Remembered:
@@ -119,7 +121,7 @@ BUGS = {
     ),
     "a ragged list": Bug(
         "a list with a row of another length refused",
-        changing((tables, "rows_as_array", _rectangular), (privreg.base, "rows_as_array", _rectangular)),
+        changing((tables, "rows_as_array", _rectangular), (privreg.estimators.base, "rows_as_array", _rectangular)),
         "PrivateLinearRegression, lists",
         "messages",
     ),
@@ -134,13 +136,13 @@ BUGS = {
     ),
     "parts told": Bug(
         "the records that have been read told after each part",
-        changing((StreamedRecords, "_sum", _each_part)),
+        changing((StreamedEngine, "_sum", _each_part)),
         "PrivateLinearRegression, Parquet",
         "release",
     ),
     "an old unit": Bug(
         "the name of the people of an earlier fit kept for the next",
-        changing((spending, "ledger_unit", _Remembered())),
+        changing((budgeted, "ledger_unit", _Remembered())),
         "DPKendall, all columns",
         "unit",
     ),

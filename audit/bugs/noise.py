@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-import privreg.base
+import privreg.estimators.base
 import privreg.privacy.account
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.privacy.account import Account
@@ -144,7 +144,7 @@ BUGS = {
     ),
     "seeded in private": Bug(
         "a fixed seed behind random_state=None",
-        changing((privreg.base, "noise_for", _seeded_in_private)),
+        changing((privreg.estimators.base, "noise_for", _seeded_in_private)),
         FLAGSHIP,
         "source",
     ),

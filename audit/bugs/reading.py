@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from audit.bugs.bug import Bug, changing
-from privreg import text_file
+from privreg.data import text_file
 from privreg.errors import SchemaError
 
 _numbers = text_file._numbers

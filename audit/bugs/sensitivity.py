@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-import privreg.persons
-import privreg.regression.private_linear
+import privreg.estimators.private_linear.estimator
+import privreg.mechanisms.persons
 from audit.bugs.bug import FLAGSHIP, Bug, changing
+from privreg.engines import memory
+from privreg.estimators import dp_kendall
+from privreg.estimators.private_linear import design, fitting
+from privreg.estimators.sub_lasso import SubLasso
 from privreg.kernels import ranks
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
 from privreg.mechanisms import depth, mean, screening
-from privreg.privacy.steps import Gaussian, GaussianMatrix
-from privreg.records import memory
-from privreg.regression import design, fitting
-from privreg.selection import dp_kendall
-from privreg.selection.sub_lasso import SubLasso
+from privreg.privacy.events import Gaussian, GaussianMatrix
 
 
 def _half_the_sum(name: str, mu_squared: float) -> Gaussian:
@@ -65,7 +65,7 @@ def _single_precision(rows: Any, residuals: Any, clips: Any, products: bool = Tr
 
 
 def _keep_everybody(records: Any, groups: Any, most: int, noise: Any) -> Any:
-    privreg.persons.keep_rows(records, groups, most, noise)
+    privreg.mechanisms.persons.keep_rows(records, groups, most, noise)
     return records
 
 
@@ -129,7 +129,7 @@ BUGS = {
     ),
     "everybody's rows": Bug(
         "all rows of a person kept",
-        changing((privreg.regression.private_linear, "keep_rows", _keep_everybody)),
+        changing((privreg.estimators.private_linear.estimator, "keep_rows", _keep_everybody)),
         "PrivateLinearRegression, people",
         "statistics",
     ),

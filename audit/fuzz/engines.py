@@ -129,5 +129,5 @@ def _told_by_atheris(out: Any) -> dict[str, Any]:
     if out.returncode == 0:
         return counts | {"findings": []}
     lines = (out.stderr + out.stdout).splitlines()
-    said = [line for line in lines if re.search(r"Finding|SUMMARY: |Error|Exception|Base64: |privreg/\w+\.py", line)]
+    said = [line for line in lines if re.search(r"Finding|SUMMARY: |Error|Exception|Base64: |privreg/[\w/]+\.py", line)]
     return counts | {"findings": [f"status {out.returncode}: {' | '.join(said or lines[-10:])}"[-900:]]}

@@ -13,8 +13,8 @@ from audit.fuzz.draw import Draw, damaged
 from audit.fuzz.outcome import Finding, folder, input_file, outcome
 from audit.fuzz.record import CANARY
 from privreg.errors import NotPrivateWarning
-from privreg.model_file import _digest, load_model, save_model
 from privreg.paper import make_method
+from privreg.results.model_file import _digest, load_model, save_model
 
 # fmt: off
 ODD_VALUES: tuple[Any, ...] = (

@@ -17,7 +17,7 @@ from audit.fuzz.columns import TYPED_USES, TYPES, columns_with, width
 from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import descriptors, outcome
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, read_data, same_but_one
-from privreg.tables import read_identities, read_table, read_target
+from privreg.data.tables import read_identities, read_table, read_target
 
 # ---- frames
 

@@ -12,7 +12,7 @@ from audit.fuzz.columns import TYPED_USES, TYPES, columns_with
 from audit.fuzz.draw import Draw, damaged
 from audit.fuzz.outcome import Finding, input_file, outcome
 from audit.fuzz.record import CANARY, RECORDS, Use, read_file, same_but_one
-from privreg import files
+from privreg.data import files
 
 
 def parquet_record(kind: pa.DataType, cell: bytes | None, position: int, use: Use, **options: Any) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from audit.fuzz.outcome import Finding, Outcome
-from privreg import files
-from privreg.columns import choose_columns
-from privreg.records.memory import MemoryRecords
-from privreg.tables import read_identities, read_table, read_target
+from privreg.data import files
+from privreg.data.columns import choose_columns
+from privreg.data.tables import read_identities, read_table, read_target
+from privreg.engines.memory import MemoryEngine
 
 RECORDS = 24
 CANARY, RARE = "zq7x", "486"  # in cells, and nowhere else
@@ -31,7 +31,7 @@ def read_data(X: Any, y: Any, groups: Any = None, categories: Any = None, schema
     """A table in memory, read as a fit does."""
     table, target = read_table(X, categories), read_target(y)
     people = None if groups is None else read_identities(groups)
-    records = MemoryRecords(table, target)
+    records = MemoryEngine(table, target)
     every = table.rows(np.arange(table.n_rows))
     if not np.array_equal(records.rows(np.arange(records.n_records)), every[table.complete() & np.isfinite(target)]):
         raise Finding("the records are not the complete rows")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import Finding, Outcome, input_file, outcome
 from audit.fuzz.record import CANARY, RARE, RECORDS, TOWNS, Use, read_file, same_but_one
-from privreg import files, text_file, text_header
+from privreg.data import files, text_file, text_header
 
 TEXT_USES = (
     Use("y", ("x", "town", "flag"), "id", (("town", TOWNS),)),

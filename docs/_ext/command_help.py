@@ -50,7 +50,7 @@ def markdown(app: typer.Typer) -> str:
 
 def insert(_app: Sphinx, _docname: str, source: list[str]) -> None:
     if MARK in source[0]:
-        from privreg.cli import app
+        from privreg.cli.app import app
 
         source[0] = source[0].replace(MARK, markdown(app))
 

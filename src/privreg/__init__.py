@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
 
+    from privreg.data.parquet import ParquetTable
     from privreg.errors import (
         BudgetError,
         BudgetRefusedError,
@@ -19,17 +20,16 @@ if TYPE_CHECKING:
         SchemaError,
         WeakGuaranteeWarning,
     )
-    from privreg.model_file import load_model
-    from privreg.parquet import ParquetTable
-    from privreg.planner import plan
-    from privreg.privacy.ledger import Ledger
-    from privreg.regression.boosted_adassp import BoostedAdaSSP
-    from privreg.regression.non_dp import NonDP
-    from privreg.regression.private_linear import PrivateLinearRegression
-    from privreg.regression.tukey import TukeyRegression
+    from privreg.estimators.boosted_adassp import BoostedAdaSSP
+    from privreg.estimators.dp_kendall import DPKendall
+    from privreg.estimators.non_dp import NonDP
+    from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+    from privreg.estimators.private_linear.planner import plan
+    from privreg.estimators.sub_lasso import SubLasso
+    from privreg.estimators.tukey import TukeyRegression
+    from privreg.privacy.ledger.ledger import Ledger
     from privreg.report.model import write_report
-    from privreg.selection.dp_kendall import DPKendall
-    from privreg.selection.sub_lasso import SubLasso
+    from privreg.results.model_file import load_model
 
 __all__ = [
     "BoostedAdaSSP",
@@ -58,27 +58,27 @@ __all__ = [
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOME = {
-    "BoostedAdaSSP": "privreg.regression.boosted_adassp",
+    "BoostedAdaSSP": "privreg.estimators.boosted_adassp",
     "BudgetError": "privreg.errors",
     "BudgetRefusedError": "privreg.errors",
     "ClusterError": "privreg.errors",
-    "DPKendall": "privreg.selection.dp_kendall",
-    "Ledger": "privreg.privacy.ledger",
+    "DPKendall": "privreg.estimators.dp_kendall",
+    "Ledger": "privreg.privacy.ledger.ledger",
     "LedgerError": "privreg.errors",
     "ModelFileError": "privreg.errors",
-    "NonDP": "privreg.regression.non_dp",
+    "NonDP": "privreg.estimators.non_dp",
     "NotPrivateWarning": "privreg.errors",
     "NotReleasedWarning": "privreg.errors",
-    "ParquetTable": "privreg.parquet",
-    "PrivateLinearRegression": "privreg.regression.private_linear",
+    "ParquetTable": "privreg.data.parquet",
+    "PrivateLinearRegression": "privreg.estimators.private_linear.estimator",
     "PrivregError": "privreg.errors",
     "PublicLevelsWarning": "privreg.errors",
     "SchemaError": "privreg.errors",
-    "SubLasso": "privreg.selection.sub_lasso",
-    "TukeyRegression": "privreg.regression.tukey",
+    "SubLasso": "privreg.estimators.sub_lasso",
+    "TukeyRegression": "privreg.estimators.tukey",
     "WeakGuaranteeWarning": "privreg.errors",
-    "load_model": "privreg.model_file",
-    "plan": "privreg.planner",
+    "load_model": "privreg.results.model_file",
+    "plan": "privreg.estimators.private_linear.planner",
     "write_report": "privreg.report.model",
 }
 

@@ -1,6 +1,6 @@
 """`python -m privreg` is `privreg`."""
 
-from privreg.cli import app
+from privreg.cli.app import app
 
 if __name__ == "__main__":
     app(prog_name="privreg")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privreg.records.base import TARGET
-from privreg.records.opening import open_records
+from privreg.engines.base import TARGET
+from privreg.engines.registry import open_engine
 
 
 def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.float64]:
@@ -17,6 +17,6 @@ def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.flo
     expectation of that under random tie-breaking, so a constant column scores 0. Records with a missing or non-finite
     value are left out. Exact in int64, one O(n log n) count per column on `n_jobs` threads.
     """
-    records = open_records(X, y, None, n_jobs)
-    pairs = records.ranking().concordance(TARGET, range(len(records)))
-    return pairs / max(records.n_records - 1, 1)
+    engine = open_engine(X, y, None, n_jobs)
+    pairs = engine.ranking().concordance(TARGET, range(len(engine)))
+    return pairs / max(engine.n_records - 1, 1)

@@ -8,12 +8,9 @@ order, so one record moves them by its own product and by nothing else (docs/pro
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privreg._types import Float64, Int16, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int64
-
-Int16 = NDArray[np.int16]
 
 NORM = 2**15 - 1  # largest norm of a rounded row, and largest rounded residual
 

@@ -9,8 +9,8 @@ by one column at a time, and the answer is exact up to rounding after finitely m
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Float64, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int64
 
 _ROUNDING = 1e-12  # a correlation counts as above its penalty only beyond this
 _DEPENDENT = 1e-7  # a unit column this close to the span of the active ones counts as inside it

@@ -8,8 +8,8 @@ of the table: no BLAS, no tolerance that another group could influence.
 
 import numpy as np
 
+from privreg._types import Float64, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int64
 
 DEPENDENT = 1e-10  # a unit column this close to the span of the others counts as inside it
 LARGEST = 2.0**1000  # no coefficient is larger, so that differences of two are finite

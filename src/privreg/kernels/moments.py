@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privreg.kernels.boosting import NORM, Int16, grid_for
+from privreg._types import Float64, Int16, Int64
+from privreg.kernels.boosting import NORM, grid_for
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int64
 
 _ENTRY = 2**22  # largest entry of a rounded matrix: 2^22 · 2^15 · 2^14 columns stay below 2^53
 _MOST_RESIDUAL = 2**24  # of a rounded residual, however short its row

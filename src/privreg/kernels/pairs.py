@@ -21,8 +21,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from privreg._types import Int32, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Int32, Int64, Ranks
+from privreg.kernels.ranks import Ranks
 from privreg.kernels.threads import share_out
 
 FEW = 256  # distinct values up to which plain counters are cheaper than the bitmap

@@ -7,12 +7,10 @@ from typing import NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Float64, Int32
 from privreg.kernels.cache import kernel
 from privreg.kernels.threads import share_out
 
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
-Float64 = NDArray[np.float64]
 _Bits = NDArray[np.uint64]
 _Layout = tuple[np.uint64, np.uint64, np.uint64, np.uint64]  # floor and below of `_key`, dropped, index_bits
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from privreg.isolation import isolated
+from privreg._isolation import isolated
 
 
 def share_out(work: Callable[[Iterator[int]], None], tasks: int, n_jobs: int | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from privreg.kernels.ranks import Float64, Int32, Int64
+from privreg._types import Float64, Int32, Int64
 
 T = TypeVar("T")
 

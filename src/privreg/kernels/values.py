@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Float64, Int32, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int32, Int64
 from privreg.kernels.totals import Counts, Values, total_of
 
 MANTISSA = 16

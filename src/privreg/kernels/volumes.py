@@ -9,8 +9,8 @@ from math import log, log1p
 
 import numpy as np
 
+from privreg._types import Float64, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.ranks import Float64, Int64
 
 GRID = 2**36
 NOTHING = -(2**62)  # the logarithm of zero; any sum below half of it stands for zero as well

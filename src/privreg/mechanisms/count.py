@@ -11,7 +11,7 @@ import numpy as np
 
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget, scale_for
-from privreg.privacy.steps import Gaussian, Laplace
+from privreg.privacy.events import Gaussian, Laplace
 
 FAILURE = 1e-4  # the paper's η
 GRID = 2**28  # grid steps for one record, where noise is Gaussian
@@ -28,9 +28,9 @@ def plan_count(budget: Budget, share: float) -> Laplace:
     return Laplace("count the records", 1, scale_for(1, Fraction(budget.epsilon) * Fraction(float(share))))
 
 
-def lower_count(account: Account, step: Laplace, n: int, failure: float = FAILURE) -> int:
+def lower_count(account: Account, event: Laplace, n: int, failure: float = FAILURE) -> int:
     """n plus discrete Laplace noise, less its (1 − failure) quantile: above n with probability at most `failure`."""
-    return account.laplace(step, n) - ceil(step.scale * log(1 / (2 * failure)))
+    return account.laplace(event, n) - ceil(event.scale * log(1 / (2 * failure)))
 
 
 def plan_noisy_count(name: str, mu_squared: float) -> Gaussian:
@@ -38,6 +38,6 @@ def plan_noisy_count(name: str, mu_squared: float) -> Gaussian:
     return Gaussian.costing(name, mu_squared, GRID)
 
 
-def noisy_count(account: Account, step: Gaussian, n: int) -> float:
+def noisy_count(account: Account, event: Gaussian, n: int) -> float:
     """n plus Gaussian noise of standard deviation step.scale/GRID."""
-    return float(account.gaussian(step, np.array([n * GRID]))[0]) / GRID
+    return float(account.gaussian(event, np.array([n * GRID]))[0]) / GRID

@@ -10,12 +10,12 @@ from math import ceil, expm1, floor, log
 
 import numpy as np
 
+from privreg._types import Float64, Int64
 from privreg.errors import BudgetError
-from privreg.kernels.ranks import Float64, Int64
 from privreg.kernels.volumes import ADD_EXCESS, GRID, NOTHING, WIDTH_ERROR, log_volumes, log_weights
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import scale_for
-from privreg.privacy.steps import ProposeTestRelease
+from privreg.privacy.events import ProposeTestRelease
 
 MOST_DIMENSIONS = 2**14  # more could overflow the logarithm of a volume
 LATTICE = 2**1074  # every float64 is a whole multiple of 1/LATTICE
@@ -79,14 +79,14 @@ def plan_draw(
 
 
 def distance_to_unsafety(
-    volumes: Int64, points: int, dimension: int, step: ProposeTestRelease, calibration: Calibration
+    volumes: Int64, points: int, dimension: int, event: ProposeTestRelease, calibration: Calibration
 ) -> int:
     """The largest h at which the calibration's inequality holds, −1 if there is none. Moves by at most 1: exactly."""
-    c, t, rate = calibration, calibration.t(points), _rate(step, points)
+    c, t, rate = calibration, calibration.t(points), _rate(event, points)
     weights = log_weights(volumes, rate, _growth(rate))
     # Everything the computed logarithms may be wrong by, on the safe side; public, and the same for all data sets.
-    error = 2 * dimension * WIDTH_ERROR + (points + 4) * ADD_EXCESS + step.rounding + 8 / GRID
-    margin = ceil(GRID * (c.lead * rate / GRID + c.excess * rate / GRID + c.slack - log(step.delta) + error))
+    error = 2 * dimension * WIDTH_ERROR + (points + 4) * ADD_EXCESS + event.rounding + 8 / GRID
+    margin = ceil(GRID * (c.lead * rate / GRID + c.excess * rate / GRID + c.slack - log(event.delta) + error))
     largest = min(t - c.outer - 1, volumes.size - 2 - t - c.inner)
     h = np.arange(max(largest + 1, 0))
     inner = weights[t + c.inner + h]
@@ -94,20 +94,20 @@ def distance_to_unsafety(
     return int(safe.sum()) - 1  # a first stretch of h, because V grows and u falls with h
 
 
-def should_pass(points: int, dimension: int, step: ProposeTestRelease, calibration: Calibration) -> bool:
+def should_pass(points: int, dimension: int, event: ProposeTestRelease, calibration: Calibration) -> bool:
     """Whether so many points, were they drawn from a heavy-tailed law, would pass the test nearly always. Public."""
     quantiles = np.tan(np.pi * ((np.arange(points) + 0.5) / points - 0.5))  # Cauchy's
     width = log_volumes(quantiles[None])
     volumes = np.where(width == NOTHING, NOTHING, dimension * width)
-    return distance_to_unsafety(volumes, points, dimension, step, calibration) >= step.threshold + 3 * step.scale
+    return distance_to_unsafety(volumes, points, dimension, event, calibration) >= event.threshold + 3 * event.scale
 
 
-def can_pass(points: int, step: ProposeTestRelease, calibration: Calibration) -> bool:
+def can_pass(points: int, event: ProposeTestRelease, calibration: Calibration) -> bool:
     """Whether any set of so many points has a distance that reaches the threshold. Public."""
-    return calibration.t(points) - calibration.outer - 1 >= step.threshold
+    return calibration.t(points) - calibration.outer - 1 >= event.threshold
 
 
-def draw_deep(account: Account, step: ProposeTestRelease, models: Float64, calibration: Calibration) -> Float64 | None:
+def draw_deep(account: Account, event: ProposeTestRelease, models: Float64, calibration: Calibration) -> Float64 | None:
     """A point of large approximate Tukey depth among the rows of `models`, or None if the test fails.
 
     e^(η·depth) on depth ≥ t is a sum of constants on the nested boxes of depth ≥ p: weight e^(ηt)·V(t) for the first
@@ -115,10 +115,10 @@ def draw_deep(account: Account, step: ProposeTestRelease, models: Float64, calib
     which is the law of drawing the depth and then a point of exactly that depth.
     """
     points, dimension = models.shape
-    t, rate = calibration.t(points), _rate(step, points)
+    t, rate = calibration.t(points), _rate(event, points)
     columns = np.sort(models.T, axis=1)
     volumes = log_volumes(columns)
-    distance = distance_to_unsafety(volumes, points, dimension, step, calibration)
+    distance = distance_to_unsafety(volumes, points, dimension, event, calibration)
 
     depth = np.arange(max(t, 1), points // 2 + 1)
     depth = depth[volumes[depth] > NOTHING // 2]
@@ -128,13 +128,13 @@ def draw_deep(account: Account, step: ProposeTestRelease, models: Float64, calib
         p = int(depth[i])
         return [(_on_lattice(c[p - 1]), _on_lattice(c[points - p])) for c in columns]
 
-    point = account.propose_test_release(step, distance, scores, float(GRID), box)
+    point = account.propose_test_release(event, distance, scores, float(GRID), box)
     return None if point is None else np.array([float(Fraction(x, LATTICE)) for x in point])
 
 
-def _rate(step: ProposeTestRelease, points: int) -> int:
+def _rate(event: ProposeTestRelease, points: int) -> int:
     """GRID·η. For astronomically many points less than planned, so that no sum overflows."""
-    return min(int(step.rate * GRID), 2**60 // (points + 2))
+    return min(int(event.rate * GRID), 2**60 // (points + 2))
 
 
 def _growth(rate: int) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privreg.kernels.ranks import Float64, Int64
+from privreg._types import Float64, Int64
 from privreg.kernels.totals import Values, total_of
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Gaussian
+from privreg.privacy.events import Gaussian
 
 GRID = 2**28  # grid steps for one clip
 
@@ -35,6 +35,6 @@ class _ClippedSum:
         return clipped_sum(values, self.centre, self.clip)
 
 
-def noisy_clipped_sum(account: Account, step: Gaussian, values: Values, centre: float, clip: float) -> float:
+def noisy_clipped_sum(account: Account, event: Gaussian, values: Values, centre: float, clip: float) -> float:
     """The sum with noise of standard deviation clip·step.scale/GRID."""
-    return float(account.gaussian(step, total_of(values, _ClippedSum(centre, clip)))[0]) * (clip / GRID)
+    return float(account.gaussian(event, total_of(values, _ClippedSum(centre, clip)))[0]) * (clip / GRID)

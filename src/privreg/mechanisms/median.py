@@ -8,13 +8,13 @@ from math import ceil
 
 import numpy as np
 
+from privreg._types import Int64
+from privreg.engines.base import PreparedColumns
 from privreg.errors import BudgetError
-from privreg.kernels.ranks import Int64
 from privreg.kernels.totals import Values
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, count_cells, value_of, window_near
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Pick
-from privreg.records.base import Columns
+from privreg.privacy.events import Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
@@ -32,23 +32,23 @@ def plan_median(name: str, epsilon: float) -> Pick:
     return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID)
 
 
-def noisy_median(account: Account, step: Pick, values: Values) -> float:
+def noisy_median(account: Account, event: Pick, values: Values) -> float:
     """A grid value v, picked with weight prior(v)·exp(ε·u(v)).
 
     u(v) = −max(0, #{x<v} − n/2, n/2 − #{x≤v}), but not below −reach.
     """
-    starts, utilities = runs(values, reach_of(step))
+    starts, utilities = runs(values, reach_of(event))
     masses = np.diff(mass_below(np.append(starts, LARGEST + 1)))
-    scores = utilities * (GRID // 2) + np.rint(step.scale * np.log(masses)).astype(np.int64)
+    scores = utilities * (GRID // 2) + np.rint(event.scale * np.log(masses)).astype(np.int64)
     total = account.pick_within(
-        step, scores, lambda i: (mass_at(int(starts[i])), mass_at(int(starts[i])) + int(masses[i]))
+        event, scores, lambda i: (mass_at(int(starts[i])), mass_at(int(starts[i])) + int(masses[i]))
     )
     return value_of(code_at(total))
 
 
-def reach_of(step: Pick) -> int:
+def reach_of(event: Pick) -> int:
     """How many records from the middle utilities still differ."""
-    return ceil(REACH * step.scale / GRID)
+    return ceil(REACH * event.scale / GRID)
 
 
 def in_reach(n: int, reach: int) -> tuple[int, int]:
@@ -56,9 +56,9 @@ def in_reach(n: int, reach: int) -> tuple[int, int]:
     return max(n // 2 - reach, 0), min(n - n // 2 + reach + 1, n)
 
 
-def prepare_medians(columns: Columns, step: Pick) -> None:
+def prepare_medians(columns: PreparedColumns, event: Pick) -> None:
     """Two passes over all the columns find what `noisy_median` with such a step asks of each."""
-    reach = in_reach(columns[0].size, reach_of(step)) if columns else (0, 0)
+    reach = in_reach(columns[0].size, reach_of(event)) if columns else (0, 0)
     columns.prepare([window_near(cells, *reach)[1] for cells in columns.prepare([count_cells] * len(columns))])
 
 

@@ -8,11 +8,11 @@ from math import sqrt
 
 import numpy as np
 
+from privreg._types import Float64
 from privreg.kernels.boosting import NORM, grid_for
 from privreg.kernels.moments import Sums
-from privreg.kernels.ranks import Float64
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Gaussian, GaussianMatrix
+from privreg.privacy.events import Gaussian, GaussianMatrix
 
 SQUARE = NORM**2
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from privreg._types import Int64
 from privreg.privacy.account import Account
-from privreg.privacy.noise import Int64
-from privreg.privacy.steps import Pick
+from privreg.privacy.events import Pick
 
 
-def peel(account: Account, steps: Sequence[Pick], scores: Int64) -> list[int]:
+def peel(account: Account, events: Sequence[Pick], scores: Int64) -> list[int]:
     """Pick len(steps) distinct indices, each from those that are left.
 
     This has the law of adding Gumbel noise once and sorting. `scores` are integers; each step's `range` bounds how far
@@ -20,8 +20,8 @@ def peel(account: Account, steps: Sequence[Pick], scores: Int64) -> list[int]:
     """
     left = np.arange(len(scores))
     chosen = []
-    for step in steps:
-        at = account.pick(step, scores[left])
+    for event in events:
+        at = account.pick(event, scores[left])
         chosen.append(int(left[at]))
         left = np.delete(left, at)
     return chosen

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from privreg.kernels.ranks import Float64, Int64
+from privreg._types import Float64, Int64
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Pick
+from privreg.privacy.events import Pick
 
 LEVELS = 2**20  # the level q is a whole multiple of 1/LEVELS
 GRID = 2 * LEVELS
@@ -34,9 +34,9 @@ def scores(counts: Int64, q: int) -> Int64:
     return -np.maximum(np.maximum(2 * (LEVELS * below - q * n), q * n - LEVELS * up_to), 0)
 
 
-def noisy_quantile(account: Account, step: Pick, q: int, counts: Int64) -> int:
+def noisy_quantile(account: Account, event: Pick, q: int, counts: Int64) -> int:
     """Which of the candidates is picked for the level q."""
-    return account.pick(step, scores(counts, q))
+    return account.pick(event, scores(counts, q))
 
 
 def _counts(values: Float64, candidates: Float64, side: Literal["left", "right"]) -> Int64:

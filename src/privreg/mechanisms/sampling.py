@@ -8,9 +8,9 @@ from math import expm1, log1p, sqrt
 
 import numpy as np
 
+from privreg._types import Int64
 from privreg.privacy.account import Account
-from privreg.privacy.noise import Int64
-from privreg.privacy.steps import LARGE, PI_OVER_8, WORDS, SampledPicks
+from privreg.privacy.events import LARGE, PI_OVER_8, WORDS, SampledPicks
 
 KEPT_ALL = WORDS  # every record is kept
 
@@ -26,11 +26,11 @@ def plan_sampled_picks(name: str, picks: int, kept: int, range: int, mu_squared:
     """The step with the least noise that costs no more than `mu_squared`."""
     pure = sqrt(mu_squared / float(4 * PI_OVER_8))
     scale = picks * range / _before_sampling(pure, kept)
-    step = SampledPicks(name, range, scale, picks, kept, grid)
-    while step.mu_squared > mu_squared:  # by rounding, and by the margin of `pure`
+    event = SampledPicks(name, range, scale, picks, kept, grid)
+    while event.mu_squared > mu_squared:  # by rounding, and by the margin of `pure`
         scale *= 1 + 2e-13
-        step = SampledPicks(name, range, scale, picks, kept, grid)
-    return step
+        event = SampledPicks(name, range, scale, picks, kept, grid)
+    return event
 
 
 def _before_sampling(pure: float, kept: int) -> float:
@@ -40,12 +40,12 @@ def _before_sampling(pure: float, kept: int) -> float:
     return min(log1p(expm1(pure) / (kept / KEPT_ALL)), LARGE)
 
 
-def sampled_peel(account: Account, step: SampledPicks, scores: Int64) -> list[int]:
+def sampled_peel(account: Account, event: SampledPicks, scores: Int64) -> list[int]:
     """step.picks distinct indices in order, each from those that are left; `scores` are those of the open sample."""
     left = np.arange(len(scores))
     chosen = []
-    for _ in range(step.picks):
-        at = account.sampled_pick(step, scores[left])
+    for _ in range(event.picks):
+        at = account.sampled_pick(event, scores[left])
         chosen.append(int(left[at]))
         left = np.delete(left, at)
     return chosen

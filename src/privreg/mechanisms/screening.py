@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from privreg.kernels.ranks import Int64
+from privreg._types import Int64
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Pick
+from privreg.privacy.events import Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 # Adding a record changes |τ̂| by an amount in [−3/2, 1], so two columns' changes differ by at most 5/2; a difference of
@@ -21,7 +21,7 @@ FIRST_RANGE = 5 * GRID // 2
 LATER_RANGE = 5 * GRID
 
 
-def round_scores(label: Any, redundancy: Any, chosen: int, n: Any) -> Any:
+def round_scores(target: Any, redundancy: Any, chosen: int, n: Any) -> Any:
     """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
 
     `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features, in integers large
@@ -29,7 +29,7 @@ def round_scores(label: Any, redundancy: Any, chosen: int, n: Any) -> Any:
     Rounding down costs no sensitivity, because the bounds on its change are whole multiples of the grid step.
     """
     t = max(chosen, 1)
-    return GRID * (t * label - redundancy) // (t * np.maximum(n - 1, 1))
+    return GRID * (t * target - redundancy) // (t * np.maximum(n - 1, 1))
 
 
 def plan_screening(names: Sequence[str], epsilon: float) -> list[Pick]:
@@ -42,6 +42,6 @@ def screening_scores(pairs: Int64, n: int) -> Int64:
     return round_scores(np.abs(pairs).astype(object), 0, 0, n).astype(np.int64)  # Python integers do not overflow
 
 
-def screen(account: Account, steps: Sequence[Pick], pairs: Int64, n: int) -> list[int]:
+def screen(account: Account, events: Sequence[Pick], pairs: Int64, n: int) -> list[int]:
     """The places of len(steps) columns, in the order chosen."""
-    return peel(account, steps, screening_scores(pairs, n))
+    return peel(account, events, screening_scores(pairs, n))

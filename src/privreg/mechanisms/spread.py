@@ -8,11 +8,11 @@ from math import sqrt
 
 import numpy as np
 
-from privreg.kernels.ranks import Float64
+from privreg._types import Float64
 from privreg.kernels.totals import Values, total_of
 from privreg.kernels.values import BINS, FIRST_BIN, Distances
 from privreg.privacy.account import Account
-from privreg.privacy.steps import Gaussian
+from privreg.privacy.events import Gaussian
 
 GRID = 2**28  # grid steps for one record
 
@@ -60,9 +60,9 @@ def plan_histogram(name: str, mu_squared: float) -> Gaussian:
     return Gaussian.costing(name, mu_squared, GRID, BINS)
 
 
-def noisy_histogram(account: Account, step: Gaussian, values: Values, centre: float) -> Float64:
+def noisy_histogram(account: Account, event: Gaussian, values: Values, centre: float) -> Float64:
     """How many records lie at each distance from the centre, plus noise. Those in its own grid cell are not counted."""
-    return account.gaussian(step, total_of(values, Distances(centre)) * GRID) / GRID
+    return account.gaussian(event, total_of(values, Distances(centre)) * GRID) / GRID
 
 
 def read_spread(histogram: Float64, sigma: float, records: float, most: float) -> Spread:

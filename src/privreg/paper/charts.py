@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from privreg.estimators.methods import FLAGSHIP, METHODS
 from privreg.paper.catalogue import published
-from privreg.paper.methods import FLAGSHIP, METHODS
 from privreg.paper.results import Results, epsilon_name, podium, positive
 from privreg.paper.sweep import relative
 from privreg.report.drawing import png as png

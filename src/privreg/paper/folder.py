@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Float64
+from privreg.data.tables import read_table, read_target
+from privreg.engines.memory import MemoryEngine
 from privreg.errors import DataError, SchemaError
-from privreg.kernels.ranks import Float64
 from privreg.paper.catalogue import tasks
-from privreg.records.memory import MemoryRecords
-from privreg.tables import read_table, read_target
 
 TARGET = "target"
 COMPLETE, PARTIAL, OTHER = "complete", "partial", "other"  # equal to the published n and d; differing; not in the paper
@@ -88,7 +88,7 @@ def load(file: Path) -> DataSet:
         raise DataError(f"{file.name} has no column called {TARGET!r}, which must hold the label")
     try:
         table = read_table(frame.drop_columns([TARGET]))
-        records = MemoryRecords(table, read_target(frame[TARGET]))
+        records = MemoryEngine(table, read_target(frame[TARGET]))
     except SchemaError as error:
         raise DataError(f"{file.name} cannot be used: {error}") from None
     return DataSet(records.rows(np.arange(records.n_records)), records.target, table.names)

@@ -1,9 +1,9 @@
 """The big tables for LaTeX: for each data set a line of medians, one of quartiles, and one of published medians."""
 
+from privreg.estimators.methods import FLAGSHIP
 from privreg.paper.catalogue import tasks
 from privreg.paper.digits import latex
 from privreg.paper.folder import OTHER, PARTIAL
-from privreg.paper.methods import FLAGSHIP
 from privreg.paper.results import Results
 from privreg.paper.tables import Row, Score, paper_rows, rows_of
 

@@ -9,7 +9,7 @@ from privreg.paper.latex import as_latex
 from privreg.paper.results import Results
 from privreg.paper.sweep import sweep_grid
 from privreg.paper.tables import as_csv, grids
-from privreg.report.document import Block, Document, Picture, Section, markdown, markdown_section
+from privreg.report.document import Content, Document, Picture, Section, markdown, markdown_section
 from privreg.report.page import page
 
 Draw = Callable[[Results, int, bool], charts.Chart | None]
@@ -47,9 +47,9 @@ def _document(results: Results, files: dict[str, bytes]) -> Document:
         k = results.ks[0]
         chart = _chart(results, k, "sweep", charts.sweep_chart, files)
         nothing = "There is nothing to compare with NonDP yet."
-        blocks: list[Block] = [chart, sweep_grid(results, k)] if chart else [nothing]
+        blocks: list[Content] = [chart, sweep_grid(results, k)] if chart else [nothing]
         parts.append(Section("Other budgets", blocks))
-    signs: list[Block] = [block for k in results.ks if published(k) for block in sections.agreement(results, k)]
+    signs: list[Content] = [block for k in results.ks if published(k) for block in sections.agreement(results, k)]
     if signs:
         parts.append(Section("Agreement with the paper", signs))
     parts.append(Section("Ridges of Boosted AdaSSP", sections.ridges(results)))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from privreg.errors import DataError
+from privreg.estimators.methods import ALL_METHODS, METHODS, REFERENCE, selects, with_published_ridge
 from privreg.paper import journal
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
-from privreg.paper.methods import ALL_METHODS, METHODS, REFERENCE, selects, with_published_ridge
 
 JOURNAL = "trials.jsonl"
 COMPARED = ("K-Tukey", "L-Tukey", "K-BAS", "L-BAS")  # whose signs are compared with the published ones

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from privreg.errors import DataError
+from privreg.estimators.methods import ALL_METHODS
 from privreg.paper import journal
 from privreg.paper.catalogue import tasks
 from privreg.paper.folder import DataSet, find, kind, load, name_of
-from privreg.paper.methods import ALL_METHODS
 from privreg.paper.results import JOURNAL, Results, shared, write_summary
 from privreg.paper.trials import Trial
 from privreg.paper.workers import cores, run_all

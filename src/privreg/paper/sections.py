@@ -5,13 +5,13 @@ from math import isclose
 from statistics import median
 from typing import Any
 
+from privreg.estimators.methods import FLAGSHIP, METHODS, REFERENCE, with_published_ridge
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, PARTIAL
-from privreg.paper.methods import FLAGSHIP, METHODS, REFERENCE, with_published_ridge
 from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
-from privreg.report.document import Block, Code, Entry, Grid, count, words
+from privreg.report.document import Code, Content, Grid, TableCell, count, words
 
 _HEADLINE = ("K-Tukey", "K-Tukey-strict", FLAGSHIP)
 _RIDGE = {with_published_ridge(m): m for m in METHODS if with_published_ridge(m) != m}
@@ -70,7 +70,7 @@ def _unfinished(results: Results) -> int:
     return sum(lacking.values())
 
 
-def setting(results: Results) -> list[Block]:
+def setting(results: Results) -> list[Content]:
     """The budget, what is protected, and how to read a cell."""
     first = results.runs[0]
     trials = max(run["trials"] for run in results.runs)
@@ -94,7 +94,7 @@ def setting(results: Results) -> list[Block]:
     return [text, protects, legend]
 
 
-def agreement(results: Results, k: int) -> list[Block]:
+def agreement(results: Results, k: int) -> list[Content]:
     """How many signs are those of the paper, and which are not."""
     signs = results.signs(k)
     agree, of = ({m: signs[key][m] for m in COMPARED} for key in ("agree", "of"))
@@ -107,7 +107,7 @@ def agreement(results: Results, k: int) -> list[Block]:
     counts = [[words(m), *(count(column[m]) for column in columns.values())] for m in COMPARED]
     counts.append([words("together"), *(count(sum(column.values())) for column in columns.values())])
     note = f"R² > 0 or not, on the complete data sets. {absent(results, k)}"
-    blocks: list[Block] = [Grid(["method", *columns], counts, f"Signs as published, k = {k}", note)]
+    blocks: list[Content] = [Grid(["method", *columns], counts, f"Signs as published, k = {k}", note)]
     if differ := [row for row in signs["differ"] if row["method"] in COMPARED]:
         rows = [_difference(results, row, k) for row in differ]
         head = ["data set", "method", "privreg", "published", "with the published ridge"]
@@ -115,7 +115,7 @@ def agreement(results: Results, k: int) -> list[Block]:
     return blocks
 
 
-def _difference(results: Results, row: dict[str, Any], k: int) -> list[Entry]:
+def _difference(results: Results, row: dict[str, Any], k: int) -> list[TableCell]:
     task, method = row["task"], row["method"]
     reference = with_published_ridge(method)
     return [
@@ -123,11 +123,11 @@ def _difference(results: Results, row: dict[str, Any], k: int) -> list[Entry]:
         words(method),
         number(float(row["ours"])),
         number(float(row["published"])),
-        _median(results, task, reference, k) if reference != method and reference in results.methods else Entry(""),
+        _median(results, task, reference, k) if reference != method and reference in results.methods else TableCell(""),
     ]
 
 
-def ridges(results: Results) -> list[Block]:
+def ridges(results: Results) -> list[Content]:
     """The BAS methods with both ridges."""
     pairs = [(name, plain) for name, plain in _RIDGE.items() if name in results.methods]
     text = (
@@ -136,7 +136,7 @@ def ridges(results: Results) -> list[Block]:
     )
     if not pairs:
         return [text, "This run has none of them; privreg paper run --methods all includes them."]
-    blocks: list[Block] = [text]
+    blocks: list[Content] = [text]
     for k in results.ks:
         medians = results.medians(k)
         rows = []
@@ -149,12 +149,12 @@ def ridges(results: Results) -> list[Block]:
     return blocks
 
 
-def _ridge_cells(results: Results, task: int, name: str, plain: str, k: int) -> list[Entry]:
+def _ridge_cells(results: Results, task: int, name: str, plain: str, k: int) -> list[TableCell]:
     theirs = results.published(task, plain, k)
     return [
         _median(results, task, plain, k),
         _median(results, task, name, k),
-        Entry("") if theirs is None else number(theirs),
+        TableCell("") if theirs is None else number(theirs),
     ]
 
 
@@ -192,8 +192,8 @@ def seconds(results: Results) -> Grid:
                     words(method),
                     count(len(each)),
                     number(median(each)),
-                    Entry(f"{total[method]:,.1f}", total[method]),
-                    Entry(f"{share:.1%}", share),
+                    TableCell(f"{total[method]:,.1f}", total[method]),
+                    TableCell(f"{share:.1%}", share),
                 ]
             )
     note = f"{everything:,.1f} seconds of fitting in all, over all k and ε."
@@ -206,9 +206,9 @@ def failures(results: Results) -> Grid | None:
         [
             words(f"{info.task} {info.name}"),
             words(method),
-            Entry("any") if k is None else count(k),
-            Entry("any") if epsilon is None else Entry(epsilon_name(epsilon), epsilon),
-            Entry(f"{cell.failed} of {cell.trials}", cell.failed),
+            TableCell("any") if k is None else count(k),
+            TableCell("any") if epsilon is None else TableCell(epsilon_name(epsilon), epsilon),
+            TableCell(f"{cell.failed} of {cell.trials}", cell.failed),
             words(cell.error or ""),
         ]
         for info, method, k, epsilon, cell in results.failures()
@@ -216,7 +216,7 @@ def failures(results: Results) -> Grid | None:
     return Grid(["data set", "method", "k", "ε", "failed", "message"], rows) if rows else None
 
 
-def how(results: Results) -> list[Block]:
+def how(results: Results) -> list[Content]:
     """Commands, versions and machines."""
     rows = [
         [
@@ -234,23 +234,23 @@ def how(results: Results) -> list[Block]:
     return [Code(commands), grid, *machines, *versions]
 
 
-def _optional(run: dict[str, Any], name: str) -> Entry:
-    return Entry(f"{run[name]:,}", run[name]) if name in run else Entry("–")
+def _optional(run: dict[str, Any], name: str) -> TableCell:
+    return TableCell(f"{run[name]:,}", run[name]) if name in run else TableCell("–")
 
 
-def number(value: float) -> Entry:
+def number(value: float) -> TableCell:
     """A cell with a number in two digits."""
-    return Entry(pretty(value), value)
+    return TableCell(pretty(value), value)
 
 
-def _median(results: Results, task: int, method: str, k: int) -> Entry:
+def _median(results: Results, task: int, method: str, k: int) -> TableCell:
     cell = results.cell(task, method, k)
     if cell is None:
-        return Entry("–", title="not run yet")
-    return Entry("failed") if cell.median is None else number(cell.median)
+        return TableCell("–", title="not run yet")
+    return TableCell("failed") if cell.median is None else number(cell.median)
 
 
-def _label(results: Results, task: int) -> Entry:
+def _label(results: Results, task: int) -> TableCell:
     return words(f"{task} {results.datasets[task].name}")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from privreg.paper.digits import pretty
 from privreg.paper.results import Results, epsilon_name
-from privreg.report.document import Entry, Grid, words
+from privreg.report.document import Grid, TableCell, words
 
 Quartiles = tuple[float, float, float]  # lower, median, upper
 
@@ -34,8 +34,8 @@ def sweep_grid(results: Results, k: int) -> Grid:
     return Grid(["method", *(f"ε = {epsilon_name(e)}" for e in budgets)], rows, f"R² relative to NonDP, k = {k}", note)
 
 
-def _entry(quartiles: Quartiles | None) -> Entry:
+def _entry(quartiles: Quartiles | None) -> TableCell:
     if quartiles is None:
-        return Entry("–", title="not run yet")
+        return TableCell("–", title="not run yet")
     low, middle, high = quartiles
-    return Entry(pretty(middle), middle, (f"{pretty(low)} … {pretty(high)}",))
+    return TableCell(pretty(middle), middle, (f"{pretty(low)} … {pretty(high)}",))

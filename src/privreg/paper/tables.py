@@ -9,7 +9,7 @@ from privreg.paper.catalogue import Task, tasks
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
 from privreg.paper.results import Cell, Info, Results, ranks
-from privreg.report.document import Entry, Grid
+from privreg.report.document import Grid, TableCell
 
 MISSING = "missing"
 _CELL = ("median", "q25", "q75", "seconds", "trials", "failed", "unreleased")
@@ -105,25 +105,25 @@ def _grid(results: Results, title: str, rows: Iterable[Row], note: str = "") -> 
     wanted = max(run["trials"] for run in results.runs)
     lines = []
     for row in rows:
-        remark = [Entry(row.remark, span=len(methods))]
+        remark = [TableCell(row.remark, span=len(methods))]
         lines.append([_label(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
     return Grid(["data set", *methods], lines, title, note)
 
 
-def _label(row: Row) -> Entry:
+def _label(row: Row) -> TableCell:
     """Task, name, n and d; a part of a data set also has those of the whole."""
     info = row.info
     name = f"{info.task} {info.name}"
     if info.kind != PARTIAL or row.remark:
-        return Entry(name, name, (f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
+        return TableCell(name, name, (f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
     whole = tasks()[info.task]
-    return Entry(name, name, (f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
+    return TableCell(name, name, (f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
 
 
-def _entry(score: Score, wanted: int) -> Entry:
+def _entry(score: Score, wanted: int) -> TableCell:
     cell = score.cell
     if cell is None:
-        return Entry("–", title="not run yet")
+        return TableCell("–", title="not run yet")
     detail = []
     if cell.median is None or cell.q25 is None or cell.q75 is None:
         text = "failed"
@@ -137,7 +137,7 @@ def _entry(score: Score, wanted: int) -> Entry:
     if score.published is not None:
         detail.append(f"paper {pretty(score.published)}" + (" ≠" if score.differs else ""))
     title = "other sign than published" if score.differs else cell.error or ""
-    return Entry(text, cell.median, tuple(detail), bool(score.top), bool(score.differs), title)
+    return TableCell(text, cell.median, tuple(detail), bool(score.top), bool(score.differs), title)
 
 
 def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from privreg.errors import DataError
+from privreg.estimators.methods import make_method
 from privreg.paper.folder import DataSet
-from privreg.paper.methods import make_method
 from privreg.paper.results import as_json
 
 JITTER = 1e-6  # by which the published runs perturbed features to break ties

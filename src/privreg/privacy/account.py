@@ -8,20 +8,21 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._types import Bool, Int64
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import Bool, Int64, Noise
-from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.privacy.steps import (
+from privreg.privacy.events import (
+    Event,
     Gaussian,
     GaussianMatrix,
     Laplace,
     Pick,
     ProposeTestRelease,
     SampledPicks,
-    Step,
     round_down,
 )
+from privreg.privacy.noise import Noise
+from privreg.privacy.receipt import ONE_RECORD, Receipt
 
 _BLOCK = 256  # candidates above which a pick is made in two stages
 
@@ -32,7 +33,7 @@ class Account(ABC):
     def __init__(self, budget: Budget, noise: Noise) -> None:
         self._budget = budget
         self._noise = noise
-        self._made: list[Step] = []
+        self._made: list[Event] = []
         self._rows: int | None = None  # as in `Receipt`
         self._sampled: tuple[SampledPicks, int] | None = None  # the step whose sample is open, and the picks left
         self.watch: Callable[[str], None] | None = None
@@ -42,75 +43,75 @@ class Account(ABC):
         return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows)
 
     @abstractmethod
-    def _allow(self, step: Step) -> None:
+    def _allow(self, event: Event) -> None:
         """Raise unless this may be the next step."""
 
-    def _spend(self, step: Step) -> None:
-        self._allow(step)
+    def _spend(self, event: Event) -> None:
+        self._allow(event)
         self._sampled = None  # the picks of a sample are one step: no other comes in between
-        self._made.append(step)
+        self._made.append(event)
         if self.watch is not None:
-            self.watch(step.name)
+            self.watch(event.name)
 
-    def pick(self, step: Pick, scores: Int64) -> int:
-        self._spend(step)
-        return self._noise.pick(scores, step.scale)
+    def pick(self, event: Pick, scores: Int64) -> int:
+        self._spend(event)
+        return self._noise.pick(scores, event.scale)
 
-    def sample(self, step: SampledPicks, records: int) -> Bool:
+    def sample(self, event: SampledPicks, records: int) -> Bool:
         """Which records are in the sample that the step's picks are made on. It must never leave the fit."""
-        self._spend(step)
-        kept = self._noise.sample(records, step.kept)
-        self._sampled = step, step.picks
+        self._spend(event)
+        kept = self._noise.sample(records, event.kept)
+        self._sampled = event, event.picks
         return kept
 
-    def sampled_pick(self, step: SampledPicks, scores: Int64) -> int:
+    def sampled_pick(self, event: SampledPicks, scores: Int64) -> int:
         """The next pick of a step that `sample` paid for. `scores` come from the records of its sample alone."""
-        if self._sampled is None or self._sampled[0] != step or self._sampled[1] < 1:
-            raise RuntimeError(f"step {step.name!r} has no open sample with picks left")
-        self._sampled = step, self._sampled[1] - 1
-        return self._noise.pick(scores, step.scale)
+        if self._sampled is None or self._sampled[0] != event or self._sampled[1] < 1:
+            raise RuntimeError(f"step {event.name!r} has no open sample with picks left")
+        self._sampled = event, self._sampled[1] - 1
+        return self._noise.pick(scores, event.scale)
 
-    def pick_within(self, step: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> int:
+    def pick_within(self, event: Pick, scores: Int64, bounds: Callable[[int], tuple[int, int]]) -> int:
         """A uniform integer of bounds(i), low ≤ integer < high, with i picked by its score.
 
         Long lists are picked from in two stages, a block by the sum of its weights and then one of the block: the same
         law up to the rounding of those sums, which the step's range must allow for (docs/proofs/median.md).
         """
-        self._spend(step)
+        self._spend(event)
         first, last = 0, len(scores)
         if last > _BLOCK:
             size = max(int(sqrt(last)), 1)
             starts = np.arange(0, last, size)
-            at = self._noise.pick(block_scores(scores, starts, step.scale), step.scale)
+            at = self._noise.pick(block_scores(scores, starts, event.scale), event.scale)
             first, last = int(starts[at]), min(int(starts[at]) + size, last)
-        i = first + self._noise.pick(scores[first:last], step.scale)
+        i = first + self._noise.pick(scores[first:last], event.scale)
         return self._noise.uniform(*bounds(i))
 
-    def laplace(self, step: Laplace, value: int) -> int:
-        self._spend(step)
-        return self._noise.laplace(value, step.scale)
+    def laplace(self, event: Laplace, value: int) -> int:
+        self._spend(event)
+        return self._noise.laplace(value, event.scale)
 
-    def gaussian(self, step: Gaussian, values: Int64) -> Int64:
-        if np.size(values) != step.coordinates:
-            raise ValueError(f"step {step.name!r} was planned for {step.coordinates} coordinates")
-        self._spend(step)
-        return self._noise.gaussian(values, step.scale)
+    def gaussian(self, event: Gaussian, values: Int64) -> Int64:
+        if np.size(values) != event.coordinates:
+            raise ValueError(f"step {event.name!r} was planned for {event.coordinates} coordinates")
+        self._spend(event)
+        return self._noise.gaussian(values, event.scale)
 
-    def gaussian_matrix(self, step: GaussianMatrix, matrix: Int64) -> NDArray[np.float64]:
+    def gaussian_matrix(self, event: GaussianMatrix, matrix: Int64) -> NDArray[np.float64]:
         """A symmetric matrix with independent noise on and above the diagonal, mirrored below."""
-        if matrix.shape != (step.width, step.width):
-            raise ValueError(f"step {step.name!r} was planned for a matrix of width {step.width}")
-        self._spend(step)
+        if matrix.shape != (event.width, event.width):
+            raise ValueError(f"step {event.name!r} was planned for a matrix of width {event.width}")
+        self._spend(event)
         noisy = np.zeros(matrix.shape)
-        above = np.triu_indices(step.width, 1)
-        noisy[above] = self._noise.gaussian(matrix[above], step.off_scale)
+        above = np.triu_indices(event.width, 1)
+        noisy[above] = self._noise.gaussian(matrix[above], event.off_scale)
         noisy += noisy.T
-        noisy[np.diag_indices(step.width)] = self._noise.gaussian(np.diagonal(matrix).copy(), step.scale)
+        noisy[np.diag_indices(event.width)] = self._noise.gaussian(np.diagonal(matrix).copy(), event.scale)
         return noisy
 
     def propose_test_release(
         self,
-        step: ProposeTestRelease,
+        event: ProposeTestRelease,
         distance: int,
         scores: Int64,
         grid: float,
@@ -120,8 +121,8 @@ class Account(ABC):
 
         `box(i)` gives the bounds of box i, low ≤ coordinate < high; box i is picked with weight exp(scores[i]/grid).
         """
-        self._spend(step)
-        if self._noise.laplace(distance, step.scale) < step.threshold or not scores.size:
+        self._spend(event)
+        if self._noise.laplace(distance, event.scale) < event.threshold or not scores.size:
             return None
         return [self._noise.uniform(low, high) for low, high in box(self._noise.pick(scores, grid))]
 
@@ -133,14 +134,14 @@ class Account(ABC):
 class PlannedAccount(Account):
     """Carries out a plan, step by step, that was checked against the budget before any data was touched."""
 
-    def __init__(self, plan: list[Step], budget: Budget, noise: Noise) -> None:
+    def __init__(self, plan: list[Event], budget: Budget, noise: Noise) -> None:
         accountant.check(plan, budget)
         super().__init__(budget, noise)
         self.plan = list(plan)
 
-    def _allow(self, step: Step) -> None:
-        if len(self._made) >= len(self.plan) or self.plan[len(self._made)] != step:
-            raise RuntimeError(f"step {step.name!r} is not the next one of the plan")
+    def _allow(self, event: Event) -> None:
+        if len(self._made) >= len(self.plan) or self.plan[len(self._made)] != event:
+            raise RuntimeError(f"step {event.name!r} is not the next one of the plan")
 
 
 class AdaptiveAccount(Account):
@@ -160,13 +161,13 @@ class AdaptiveAccount(Account):
         """What is left to spend, rounded down."""
         return round_down(self._left)
 
-    def _allow(self, step: Step) -> None:
-        if step.mu_squared is None:
-            raise TypeError(f"step {step.name!r} has no cost in Gaussian differential privacy")
-        rounding = getattr(step, "rounding", Fraction())
-        if step.mu_squared > self._left or rounding > step.mu_squared * accountant.ADAPTIVE_ROUNDING:
-            raise RuntimeError(f"step {step.name!r} does not fit what is left of the budget")
-        self._left -= step.mu_squared
+    def _allow(self, event: Event) -> None:
+        if event.mu_squared is None:
+            raise TypeError(f"step {event.name!r} has no cost in Gaussian differential privacy")
+        rounding = getattr(event, "rounding", Fraction())
+        if event.mu_squared > self._left or rounding > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
+            raise RuntimeError(f"step {event.name!r} does not fit what is left of the budget")
+        self._left -= event.mu_squared
 
 
 def block_scores(scores: Int64, starts: Int64, scale: float) -> Int64:

@@ -21,15 +21,15 @@ from math import erfc, exp, expm1, inf, isfinite, log, log1p, nextafter, pi, sqr
 from numbers import Real
 
 from privreg.errors import BudgetError
-from privreg.privacy.steps import (
+from privreg.privacy.events import (
     BlackBox,
+    Event,
     Gaussian,
     GaussianMatrix,
     Laplace,
     Pick,
     ProposeTestRelease,
     SampledPicks,
-    Step,
     round_down,
     round_up,
 )
@@ -75,12 +75,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def cost(steps: Sequence[Step], delta: float) -> float:
+def cost(events: Sequence[Event], delta: float) -> float:
     """The smallest ε, rounded up, such that the steps together are proved (ε, delta)-DP; inf if there is none."""
-    boxes = [s for s in steps if isinstance(s, BlackBox | ProposeTestRelease)]
-    gaussians = [s for s in steps if isinstance(s, Gaussian | GaussianMatrix)]
-    picks = [s for s in steps if isinstance(s, Pick)]
-    laplaces = [s for s in steps if isinstance(s, Laplace | SampledPicks)]  # ε-DP and no more: ρ = ε²/2
+    boxes = [s for s in events if isinstance(s, BlackBox | ProposeTestRelease)]
+    gaussians = [s for s in events if isinstance(s, Gaussian | GaussianMatrix)]
+    picks = [s for s in events if isinstance(s, Pick)]
+    laplaces = [s for s in events if isinstance(s, Laplace | SampledPicks)]  # ε-DP and no more: ρ = ε²/2
     left = Fraction(delta) - sum((Fraction(b.delta) for b in boxes), Fraction())
     if left < 0:
         return inf
@@ -105,15 +105,15 @@ def cost(steps: Sequence[Step], delta: float) -> float:
     return best
 
 
-def total(steps: Sequence[Step], budget: Budget) -> tuple[float, float]:
+def total(events: Sequence[Event], budget: Budget) -> tuple[float, float]:
     """What the steps cost: with δ = 0 if that stays within the budget's ε, else at the budget's δ."""
-    pure = cost(steps, 0.0)
-    return (pure, 0.0) if pure <= budget.epsilon else (cost(steps, budget.delta), budget.delta)
+    pure = cost(events, 0.0)
+    return (pure, 0.0) if pure <= budget.epsilon else (cost(events, budget.delta), budget.delta)
 
 
-def check(steps: Sequence[Step], budget: Budget) -> None:
+def check(events: Sequence[Event], budget: Budget) -> None:
     """Raise BudgetError unless the steps together fit the budget."""
-    spent, _ = total(steps, budget)
+    spent, _ = total(events, budget)
     if spent > budget.epsilon:
         raise BudgetError(
             f"the planned steps cost epsilon={spent:.6g} at delta={budget.delta:g}, "
@@ -121,7 +121,7 @@ def check(steps: Sequence[Step], budget: Budget) -> None:
         )
 
 
-def calibrate(plan: Callable[[float], Sequence[Step]], budget: Budget) -> list[Step]:
+def calibrate(plan: Callable[[float], Sequence[Event]], budget: Budget) -> list[Event]:
     """The plan with the least noise that fits the budget. `plan(x)` lists the steps at noise level x."""
     return list(plan(_least_noise(lambda x: total(plan(x), budget)[0], budget)))
 
@@ -172,10 +172,10 @@ def scale_for(sensitivity: int, epsilon: Fraction) -> float:
     return round_up(sensitivity / epsilon)
 
 
-def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1) -> list[Step]:
+def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1) -> list[Event]:
     """Picks that share the budget evenly: each ε/k, or more each where concentrated composition allows it."""
 
-    def plan(scale: Callable[[int], float]) -> list[Step]:
+    def plan(scale: Callable[[int], float]) -> list[Event]:
         return [Pick(name, r, scale(r), grid) for name, r in zip(names, ranges, strict=True)]
 
     share = Fraction(budget.epsilon) / max(len(names), 1)
@@ -183,12 +183,12 @@ def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid
     if budget.delta == 0 or not names:
         return pure
     concentrated = calibrate(lambda noise: plan(lambda r: r * noise), budget)
-    return min((pure, concentrated), key=lambda steps: steps[0].parameters["scale"])
+    return min((pure, concentrated), key=lambda events: events[0].parameters["scale"])
 
 
-def _add_gaussians(steps: Sequence[Gaussian | GaussianMatrix]) -> tuple[Fraction, Fraction]:
+def _add_gaussians(events: Sequence[Gaussian | GaussianMatrix]) -> tuple[Fraction, Fraction]:
     """ρ and the rounding of all steps together. Steps that differ in name only are priced once."""
-    alike = Counter(replace(s, name="") for s in steps)
+    alike = Counter(replace(s, name="") for s in events)
     return sum((t * s.rho for s, t in alike.items()), Fraction()), sum(
         (t * s.rounding for s, t in alike.items()), Fraction()
     )

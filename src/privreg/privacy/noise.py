@@ -20,12 +20,9 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privreg._types import Bool, Int64
 from privreg.errors import NotPrivateWarning
-
-Int64 = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
 _CHUNK = 2**18  # records of a sample whose coins are tossed at once
 

@@ -4,7 +4,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from privreg.words import odds_factor, one_in, small
+from privreg._format import odds_factor, one_in, small
 
 LARGE_EPSILON = 10.0
 LARGE_DELTA = 1e-4

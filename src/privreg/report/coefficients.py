@@ -2,11 +2,11 @@
 
 from math import isfinite
 
-from privreg.release import Coefficient, Release
+from privreg._format import count_of, number, shortened, shown, span
 from privreg.report import model_charts
-from privreg.report.document import Block, Code, Entry, Grid, words
+from privreg.report.document import Code, Content, Grid, TableCell, words
 from privreg.report.model_charts import Effect
-from privreg.words import count_of, number, shortened, shown, span
+from privreg.results.release import Coefficient, Release
 
 
 def has_ranges(release: Release) -> bool:
@@ -28,7 +28,7 @@ def effect(coefficient: Coefficient) -> Effect:
     return Effect(coefficient.feature, coefficient.value * width, *ends)
 
 
-def blocks(release: Release) -> list[Block]:
+def blocks(release: Release) -> list[Content]:
     """The section."""
     return _linear(release) if release.coefficients else _constant(release)
 
@@ -86,10 +86,10 @@ _SHRUNK = (
 )
 
 
-def _linear(release: Release) -> list[Block]:
+def _linear(release: Release) -> list[Content]:
     used, offered = len(release.coefficients), len(release.columns)
     target = shown(release.target)
-    found: list[Block] = [
+    found: list[Content] = [
         f"The model uses {used} of {count_of(offered, 'column')}, listed in the order in which they were chosen. "
         "All numbers are in the units of the data."
         if used < offered
@@ -114,7 +114,7 @@ def _linear(release: Release) -> list[Block]:
     return [*found, f"{rule} Predictions of {target} always lie between {low} and {high}."]
 
 
-def _constant(release: Release) -> list[Block]:
+def _constant(release: Release) -> list[Content]:
     target = shown(release.target)
     return [
         f"The model is a constant: it predicts {number(release.intercept.value)} for every row, whatever is in it.",
@@ -147,7 +147,7 @@ def _size(value: float) -> float:
     return abs(value) if isfinite(value) else 0.0
 
 
-def _chart(release: Release) -> list[Block]:
+def _chart(release: Release) -> list[Content]:
     effects = [effect(c) for c in release.coefficients]
     drawn = model_charts.largest(effects)
     if not drawn:
@@ -183,21 +183,21 @@ def _note(release: Release) -> str:
     return " ".join(texts)
 
 
-def _name(c: Coefficient) -> Entry:
+def _name(c: Coefficient) -> TableCell:
     return words(shown(c.feature))
 
 
-def _value(c: Coefficient) -> Entry:
-    return Entry(number(c.value), order=c.value)
+def _value(c: Coefficient) -> TableCell:
+    return TableCell(number(c.value), order=c.value)
 
 
-def _error(c: Coefficient) -> Entry:
-    return Entry("") if c.error is None else Entry(number(c.error, 2), order=c.error)
+def _error(c: Coefficient) -> TableCell:
+    return TableCell("") if c.error is None else TableCell(number(c.error, 2), order=c.error)
 
 
-def _interval(c: Coefficient) -> Entry:
-    return Entry(span(c.low, c.high), order=c.low)
+def _interval(c: Coefficient) -> TableCell:
+    return TableCell(span(c.low, c.high), order=c.low)
 
 
-def _range(c: Coefficient) -> Entry:
-    return Entry(span(c.linear_from, c.linear_to), order=c.linear_from)
+def _range(c: Coefficient) -> TableCell:
+    return TableCell(span(c.linear_from, c.linear_to), order=c.linear_from)

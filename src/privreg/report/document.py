@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A cell of a table."""
 
     text: str
@@ -23,7 +23,7 @@ class Grid:
     """A table."""
 
     head: list[str]
-    rows: list[list[Entry]]
+    rows: list[list[TableCell]]
     title: str = ""
     note: str = ""
 
@@ -76,13 +76,13 @@ class Record:
     text: str
 
 
-Block = str | Grid | Picture | Code | Facts | Items | Box | Record  # a str is a paragraph
+Content = str | Grid | Picture | Code | Facts | Items | Box | Record  # a str is a paragraph
 
 
 @dataclass(frozen=True)
 class Section:
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[Content]
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class Document:
     notice: Box | None = None  # right below the lead
 
 
-def words(text: str) -> Entry:
+def words(text: str) -> TableCell:
     """A cell that is sorted by its text."""
-    return Entry(text, order=text)
+    return TableCell(text, order=text)
 
 
-def count(value: int) -> Entry:
+def count(value: int) -> TableCell:
     """A cell with a whole number."""
-    return Entry(f"{value:,}", order=value)
+    return TableCell(f"{value:,}", order=value)
 
 
 def markdown(document: Document) -> str:
@@ -120,7 +120,7 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|&~$#])", r"\\\1", " ".join(text.split()))
 
 
-def _block(block: Block) -> str:
+def _block(block: Content) -> str:
     if isinstance(block, str):
         return escaped(block)
     if isinstance(block, Code | Record):
@@ -145,6 +145,6 @@ def _lines(grid: Grid) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in [list(map(escaped, grid.head)), rules, *rows]]
 
 
-def _cell(entry: Entry) -> str:
+def _cell(entry: TableCell) -> str:
     text = escaped(entry.text)
     return "<br>".join([f"**{text}**" if entry.bold else text, *map(escaped, entry.detail)])

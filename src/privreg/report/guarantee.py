@@ -2,9 +2,9 @@
 
 from math import exp
 
+from privreg._format import number, odds_factor, one_in, percent, small
 from privreg.privacy.receipt import ONE_RECORD, Receipt
-from privreg.report.document import Block, Box, Code, Items
-from privreg.words import number, odds_factor, one_in, percent, small
+from privreg.report.document import Box, Code, Content, Items
 
 FALSE_ALARMS = 0.05  # of the attack in the worked example
 LITTLE = 0.99  # a belief that may grow from 50 % to this is hardly bounded
@@ -62,12 +62,12 @@ def unit_words(receipt: Receipt) -> str:
     return receipt.unit
 
 
-def blocks(receipt: Receipt) -> list[Block]:
+def blocks(receipt: Receipt) -> list[Content]:
     """The section."""
     epsilon, delta = bounds(receipt)
     written = f" + {small(delta)}" if delta else ""
     tables = "sets of small models, D and D′," if is_custom(receipt) else "tables D and D′"
-    found: list[Block] = [] if (box := notice(receipt)) is None else [box]
+    found: list[Content] = [] if (box := notice(receipt)) is None else [box]
     found += [
         f"Whatever this page and the model file tell about the records was computed with random noise, enough to hide "
         f"{_hidden(receipt)}. How well it is hidden is measured by two numbers: ε (epsilon) = {number(epsilon)} and "
@@ -98,7 +98,7 @@ def _differs(receipt: Receipt) -> str:
     return "one small model" if is_custom(receipt) else ONE_RECORD
 
 
-def _attacker(receipt: Receipt, epsilon: float, delta: float) -> list[Block]:
+def _attacker(receipt: Receipt, epsilon: float, delta: float) -> list[Content]:
     """What the inequality means for somebody who wants to know about one person."""
     who, what = ("person", "a person") if receipt.protects_people else ("record", "a record")
     belief = 1 / (1 + exp(-epsilon))
@@ -122,7 +122,7 @@ def _attacker(receipt: Receipt, epsilon: float, delta: float) -> list[Block]:
     return [Items(texts)]
 
 
-def _published_calibration() -> list[Block]:
+def _published_calibration() -> list[Content]:
     return [
         "What one model means: the method splits the records into many groups, fits a small model to each, and draws a "
         "model that lies in the middle of them. As published, the draw hides whether any one small model was there. "

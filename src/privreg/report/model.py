@@ -6,21 +6,21 @@ from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg.outputs import write_whole
-from privreg.regression.base import PrivateRegressor
-from privreg.regression.loaded import LoadedModel
-from privreg.regression.selected import SelectThenRegress
-from privreg.release import Release, release_of
-from privreg.report import coefficients, guarantee, spending
-from privreg.report.asked import Asked
-from privreg.report.document import Block, Code, Document, Facts, Items, Record, Section
+from privreg._format import count_of, number, shown, small
+from privreg.estimators.loaded import LoadedModel
+from privreg.estimators.regressor import PrivateRegressor
+from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.report import budget, coefficients, guarantee
+from privreg.report.context import Context
+from privreg.report.deployment import as_json, deployment_record
+from privreg.report.document import Code, Content, Document, Facts, Items, Record, Section
 from privreg.report.page import page
-from privreg.report.record import as_json, deployment_record
-from privreg.words import count_of, number, shown, small
+from privreg.results.outputs import write_whole
+from privreg.results.release import Release, release_of
 
-__all__ = ["Asked", "deployment_record", "report_page", "write_report"]
+__all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
-_NOTHING = Asked()
+_NOTHING = Context()
 RECORD_ID = "privreg-deployment"
 _SELECTION = {
     "K": "It first chooses columns by Kendall correlation: how often two records are in the same order by a column and "
@@ -39,7 +39,7 @@ _METHODS = {
 }
 
 
-def report_page(release: Release, asked: Asked = _NOTHING) -> str:
+def report_page(release: Release, asked: Context = _NOTHING) -> str:
     """The whole page, as HTML that needs no other file."""
     return page(document(release, asked), "model.css")
 
@@ -55,15 +55,15 @@ def write_report(
 
     `target` and `data` are names to show: of the column that is predicted, and of the data set.
     """
-    write_whole(path, report_page(release_of(model, target), Asked(data)))
+    write_whole(path, report_page(release_of(model, target), Context(data)))
 
 
-def document(release: Release, asked: Asked) -> Document:
+def document(release: Release, asked: Context) -> Document:
     """The report as data."""
     sections = [
         Section("What was asked", _asked(release, asked)),
         Section("The guarantee", guarantee.blocks(release.receipt)),
-        Section("Where the budget went", spending.blocks(release)),
+        Section("Where the budget went", budget.blocks(release)),
         Section("The model", coefficients.blocks(release)),
         Section("How to predict", _predict(asked)),
         Section("What to know", _know(release)),
@@ -75,7 +75,7 @@ def document(release: Release, asked: Asked) -> Document:
     return Document(title, _lead(release, asked), sections, guarantee.notice(release.receipt))
 
 
-def _lead(release: Release, asked: Asked) -> str:
+def _lead(release: Release, asked: Context) -> str:
     data = f" from {shown(asked.data_name)}" if asked.data_name else ""
     used, offered = len(release.coefficients), len(release.columns)
     what = f"a linear model of {used} of {count_of(offered, 'column')}" if used else "a constant, not a linear model"
@@ -89,7 +89,7 @@ def _lead(release: Release, asked: Asked) -> str:
     return f"{release.method} fitted {what}{data}, with differential privacy for every {whom} {cost}."
 
 
-def _asked(release: Release, asked: Asked) -> list[Block]:
+def _asked(release: Release, asked: Context) -> list[Content]:
     receipt, ledger = release.receipt, asked.ledger_entry
     pairs = [
         ("Data", shown(asked.data_name) if asked.data_name else "not named"),
@@ -104,7 +104,7 @@ def _asked(release: Release, asked: Asked) -> list[Block]:
     if ledger:
         pairs.append(("Ledger", _ledger(ledger)))
     pairs += [("Date", shown(asked.day)), ("Software", f"privreg {__version__}")]
-    command: list[Block] = ["The command:", Code(shown(asked.command_line))] if asked.command_line else []
+    command: list[Content] = ["The command:", Code(shown(asked.command_line))] if asked.command_line else []
     return [Facts(pairs), *command]
 
 
@@ -126,7 +126,7 @@ def _ledger(ledger: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _predict(asked: Asked) -> list[Block]:
+def _predict(asked: Context) -> list[Content]:
     file = shown(asked.model_name)
     saved = "" if asked.model else " if it was saved, for instance as model.json,"
     return [
@@ -144,9 +144,9 @@ def _predict(asked: Asked) -> list[Block]:
     ]
 
 
-def _know(release: Release) -> list[Block]:
+def _know(release: Release) -> list[Content]:
     texts = [*(shown(note) for note in release.notes), *(f"Warning: {shown(text)}" for text in release.warnings)]
-    found: list[Block] = [Items(texts)] if texts else []
+    found: list[Content] = [Items(texts)] if texts else []
     if release.warnings:
         found.append(
             "Warnings are decided from released values only. What helps: more records, fewer columns, a larger ε."
@@ -158,7 +158,7 @@ def _know(release: Release) -> list[Block]:
     return found
 
 
-def _withheld(release: Release) -> list[Block]:
+def _withheld(release: Release) -> list[Content]:
     estimate = (
         "the exact number of records"
         if release.records is None
@@ -184,7 +184,7 @@ def _some_left(release: Release) -> bool:
     return 0 < len(release.coefficients) < len(release.columns)
 
 
-def _limits(release: Release, asked: Asked) -> list[Block]:
+def _limits(release: Release, asked: Context) -> list[Content]:
     kept = (
         "The ledger keeps count of those that use it."
         if asked.ledger
@@ -221,7 +221,7 @@ def _unit_limit(release: Release) -> str:
     )
 
 
-def _machines(release: Release, asked: Asked) -> list[Block]:
+def _machines(release: Release, asked: Context) -> list[Content]:
     return [
         "The same in a form that programs read, in the words of OpenDP's Deployments Registry. What privreg cannot "
         "know (who publishes, what for, which region) is left empty for you to fill in. The part “privreg” is ours: "

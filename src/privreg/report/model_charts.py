@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from privreg._format import number, shortened, shown
 from privreg.report.document import Picture
 from privreg.report.drawing import INK, style, svg
-from privreg.words import number, shortened, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from base64 import b64encode
 from html import escape
 from importlib.resources import files
 
-from privreg.report.document import Block, Box, Code, Document, Entry, Facts, Grid, Items, Picture, Record
+from privreg.report.document import Box, Code, Content, Document, Facts, Grid, Items, Picture, Record, TableCell
 
 NARROW = 760  # pixels up to which a screen gets the narrow version of a picture
 
@@ -89,7 +89,7 @@ def record(block: Record) -> str:
     )
 
 
-def _block(block: Block) -> str:
+def _block(block: Content) -> str:
     if isinstance(block, Grid):
         return table(block)
     if isinstance(block, Picture):
@@ -121,13 +121,13 @@ def _head(name: str, number: bool) -> str:
     return f'<th scope="col" aria-sort="none"{kind}><button type="button">{_breakable(name)}</button></th>'
 
 
-def _row(entries: list[Entry], numeric: list[bool]) -> str:
+def _row(entries: list[TableCell], numeric: list[bool]) -> str:
     first, *others = entries
     label = f'<th scope="row"{_order(first)}>{_breakable(first.text)}{_details(first)}</th>'
     return f"<tr>{label}{''.join(map(_cell, others, numeric[1:]))}</tr>"
 
 
-def _cell(entry: Entry, number: bool) -> str:
+def _cell(entry: TableCell, number: bool) -> str:
     kinds = {"span": entry.span > 1, "number": number and entry.span == 1, "best": entry.bold, "flag": entry.flag}
     attributes = {
         "class": " ".join(name for name, holds in kinds.items() if holds),
@@ -139,7 +139,7 @@ def _cell(entry: Entry, number: bool) -> str:
     return f"<td{written}{_order(entry)}><{tag}>{escape(entry.text)}</{tag}>{_details(entry)}</td>"
 
 
-def _order(entry: Entry) -> str:
+def _order(entry: TableCell) -> str:
     """What the script sorts by."""
     if entry.order is None:
         return ""
@@ -148,7 +148,7 @@ def _order(entry: Entry) -> str:
     return f' data-number="{str(entry.order).replace("inf", "Infinity")}"'  # as JavaScript writes it
 
 
-def _details(entry: Entry) -> str:
+def _details(entry: TableCell) -> str:
     return "".join(f"<small>{escape(line)}</small>" for line in entry.detail)
 
 

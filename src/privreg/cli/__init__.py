@@ -1,0 +1,1 @@
+"""The `privreg` command: parses, checks, fits through the public API, prints."""

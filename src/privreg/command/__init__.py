@@ -1,1 +1,0 @@
-"""What the commands do, after cli.py has parsed them and before show.py prints."""

@@ -1,0 +1,184 @@
+"""Which columns of a file a request uses. Only names, kinds and declared levels are looked at."""
+
+import csv
+import io
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privreg.data.levels import split_list, text_levels, typed_levels
+from privreg.data.text_header import like_a_record
+from privreg.errors import SchemaError
+
+if TYPE_CHECKING:
+    from privreg.data.files import DataFile
+
+_NOT_SHOWN = "its columns are not shown, because some names look like values: is its first line a header?"
+_LISTED = 8  # columns named in a message
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """The columns of a fit, and the declared levels of its categories."""
+
+    target: str
+    features: list[str]
+    person: str | None
+    categories: dict[str, list[Any]]
+
+
+def choose_columns(
+    file: "DataFile",
+    target: str,
+    features: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    person: str | None = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
+) -> ChosenColumns:
+    """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
+    categories = categories or {}
+    chosen = choose_names(list(file.columns), file.path, target, features, drop, person, categories)
+    _check_target(file, target)
+    if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
+        raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
+    named = bool(features)
+    undeclared = [name for name in chosen if file.columns[name] == "text" and name not in categories]
+    if undeclared and not file.typed and like_a_record(file.columns):
+        raise SchemaError(f"columns of {file.path} hold text, and {_NOT_SHOWN}")
+    _check_text(undeclared, named)
+    levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
+    declared = {name: given for name, given in levels.items() if given is not None}
+    return ChosenColumns(target, chosen, person, declared)
+
+
+def choose_names(
+    columns: Sequence[str],
+    path: Path | str,
+    target: str,
+    features: Sequence[str],
+    drop: Sequence[str],
+    person: str | None,
+    categories: Iterable[str],
+) -> list[str]:
+    """The features, by the names of the columns alone: a header is enough. `categories` are those with levels."""
+    _check_names(columns, path, target, features, drop, person, categories)
+    _check_uses(target, features, drop, person)
+    chosen = list(features) or [name for name in columns if name not in (target, person, *drop)]
+    if not chosen:
+        raise SchemaError(f"no features are left: {path} has no column besides the target and those left out")
+    for name in categories:
+        if name == target:
+            raise SchemaError(
+                f"--category: column {name!r} is the target, which must be numbers; levels are for features"
+            )
+        if name not in chosen:
+            raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
+    return chosen
+
+
+def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> list[str]:
+    """The names in the values of an option. Each is a column's name, or a list with commas, quoted as in CSV."""
+    names = []
+    for value in values:
+        if not value.strip():
+            raise SchemaError(f"{option}: the list of columns is empty; leave it out, or name columns with commas")
+        names += [value] if value in columns else split_list(option, value)
+    return names
+
+
+def _joined(names: Sequence[str]) -> str:
+    """The same list again, as it can be typed."""
+    line = io.StringIO()
+    csv.writer(line).writerow(names)
+    return shlex.quote(line.getvalue().removesuffix("\r\n"))
+
+
+def _check_names(
+    columns: Sequence[str],
+    path: Path | str,
+    target: str,
+    features: Sequence[str],
+    drop: Sequence[str],
+    person: str | None,
+    categories: Iterable[str],
+) -> None:
+    given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
+    given += [("--person", person)] if person is not None else []
+    given += [("--category", name) for name in categories]
+    for option, name in given:
+        if name not in columns:
+            raise unknown_column(option, name, columns, path)
+
+
+def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | str) -> SchemaError:
+    """The error for a name that no column has, with the nearest one that there is."""
+    return SchemaError(f"{option}: no column {name!r} in {path}; {_advice(name, list(columns))}")
+
+
+def _advice(name: str, columns: list[str]) -> str:
+    if like_a_record(columns):
+        return _NOT_SHOWN
+    folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
+    near = get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    more = ", …" if len(columns) > _LISTED else ""
+    return f"it has {', '.join(map(repr, columns[:_LISTED]))}{more}"
+
+
+def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
+    """No column has two uses."""
+    if person == target:
+        raise SchemaError(f"--person: column {target!r} is the target")
+    for role, name in (("target", target), ("person", person)):
+        if name in drop:
+            raise SchemaError(f"--drop: column {name!r} is the {role}; it cannot be left out")
+        if name in features:
+            raise SchemaError(f"--features: column {name!r} is the {role}; it cannot be a feature too")
+    for name in features:
+        if name in drop:
+            raise SchemaError(f"column {name!r} is in both --features and --drop; remove it from one of them")
+        if features.count(name) > 1:
+            raise SchemaError(f"--features: column {name!r} is listed twice")
+
+
+def _check_target(file: "DataFile", target: str) -> None:
+    kind = file.columns[target]
+    if kind not in ("number", "boolean"):
+        held = "categories" if kind == "category" else kind
+        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
+
+
+def _check_text(undeclared: list[str], named: bool) -> None:
+    """Text columns without levels are named together."""
+    if len(undeclared) == 1:
+        (name,) = undeclared
+        raise SchemaError(
+            f"column {name!r} holds text: declare its levels with --category {shlex.quote(name)}=a,b,c, or "
+            f"{_leave_out('it', undeclared, named)}"
+        )
+    if undeclared:
+        raise SchemaError(
+            f"columns {', '.join(map(repr, undeclared))} hold text: declare levels with "
+            f"--category {shlex.quote(undeclared[0])}=a,b,c, or {_leave_out('them', undeclared, named)} "
+            "(identifiers and dates are best left out)"
+        )
+
+
+def _leave_out(it: str, names: list[str], named: bool) -> str:
+    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {_joined(names)}"
+
+
+def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
+    """The levels of a feature; None if it needs none."""
+    kind = file.columns[name]
+    if kind not in ("number", "boolean", "text", "category"):
+        raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
+    if declared is not None:
+        return (
+            typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, name in file.blank)
+        )
+    return file.levels(name) if kind == "category" else None

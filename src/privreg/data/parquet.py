@@ -1,0 +1,379 @@
+"""Parquet, one file or many, as one table that may be larger than memory. Types and dictionaries are in the files.
+
+A table remembers where its files are and what their footers say; rows are read when they are asked for.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from privreg.data.files import DataFile, Levels, first_bytes, levels_type, parquet_files
+from privreg.data.text_header import BLANKS
+from privreg.errors import SchemaError
+
+_BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
+_BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all
+_THREADS = 16  # that read footers
+
+Conversion = Callable[[pa.Array], pa.Array]
+Conversions = Mapping[str, Conversion | None]  # None: as it is
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group of a file. The number of its rows is secret."""
+
+    path: str
+    group: int
+    rows: int = field(repr=False)
+
+
+class _Footer(NamedTuple):
+    """What is kept of a file: its size and the time of its last change, and the rows of its row groups."""
+
+    stamp: tuple[int, int]
+    rows: tuple[int, ...]
+
+
+class ParquetTable(DataFile):
+    """One or many Parquet files as one table, which may be larger than memory. Only their footers are read at first.
+
+    All files must have the same columns, in any order, and of the same kind; numbers may be of different types, which
+    are then read as float64. A table is small and can be sent to other processes. The files must not change meanwhile.
+
+    Parameters
+    ----------
+    source : a path, a pattern such as `data/*.parquet` or `data/**/*.parquet`, a folder, or a list of paths
+        A folder stands for all files in it and below whose names end in .parquet, .parq or .pq. Folders and patterns
+        leave out what begins with _ or . and give the files in the natural order of their names (part.2 before
+        part.10), a list in its own order.
+
+    Attributes
+    ----------
+    columns : the kinds of the columns by their names
+        "number", "boolean", "text", "category", or another type in words.
+    """
+
+    typed = True
+
+    def __init__(self, source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
+        if isinstance(source, str | os.PathLike):
+            super().__init__(Path(source), {})
+            paths = parquet_files(Path(source))
+        else:
+            paths = [Path(path) for path in source]
+            if not paths:
+                raise SchemaError("the list of Parquet files is empty")
+            super().__init__(f"{paths[0]} (and {len(paths) - 1} more)" if paths[1:] else paths[0], {})
+        _check_apart(paths)
+        with ThreadPoolExecutor(min(len(paths), _THREADS)) as pool:
+            found = dict(zip(map(str, paths), pool.map(_look, paths), strict=True))
+        # Absolute, because other processes may work in another folder.
+        self._files = {os.path.abspath(path): footer for path, (_, footer) in found.items()}
+        self.columns, self._types = _agreed({path: schema for path, (schema, _) in found.items()})
+        self._enums = set.intersection(*(_enums(schema) for schema, _ in found.values()))
+
+    def __repr__(self) -> str:
+        count = len(self._files)
+        return f"ParquetTable({str(self.path)!r}: {count} file{'s' if count > 1 else ''})"
+
+    def select(self, columns: Sequence[str]) -> "ParquetTable":
+        """The same rows with these columns only."""
+        self._check(columns, {}, ())
+        chosen = copy(self)
+        chosen.columns = {name: self.columns[name] for name in columns}
+        return chosen
+
+    @property
+    def parts(self) -> tuple[RowGroup, ...]:
+        """The row groups of all files, in order, without empty ones: each can be read independently."""
+        files = self._files.items()
+        return tuple(RowGroup(path, i, rows) for path, footer in files for i, rows in enumerate(footer.rows) if rows)
+
+    def part_tables(
+        self, part: RowGroup, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
+    ) -> Iterator[pa.Table]:
+        """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
+        self._check(columns, categories, identifiers)
+        known = self._files.get(part.path)
+        if known is None or known.rows[part.group : part.group + 1] != (part.rows,):
+            raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
+        plan = self._plan(columns, categories, identifiers)
+        return self._batches(part.path, plan, row_groups=[part.group], use_threads=False)
+
+    def no_rows(self, columns: Sequence[str], categories: Levels) -> pa.Table:
+        """These columns as they come, without rows."""
+        self._check(columns, categories, ())
+        return self._no_rows(columns, categories, ())
+
+    def levels(self, column: str) -> list[Any]:
+        """The dictionary that all row groups have in common. One that was made while reading would show the data."""
+        if [kind for kind, _ in self._types.get(column, ())] != [pa.dictionary(pa.int32(), pa.large_string())]:
+            return super().levels(column)
+        common = None
+        for path in self._files:
+            with self._open(path, 1) as file:
+                for dictionary in _dictionaries(path, file, column):
+                    common = dictionary if common is None else common
+                    if dictionary is None or dictionary.null_count or not dictionary.equals(common):
+                        return super().levels(column)
+        return super().levels(column) if common is None else _guarded(self.path, common.to_pylist)
+
+    def undeclared(self, columns: Sequence[str]) -> list[str]:
+        """Those whose levels came with the data: dictionaries, but not polars' Enum, which is written down before."""
+        return [name for name in columns if self.columns[name] == "category" and name not in self._enums]
+
+    def _check(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> None:
+        super()._check(columns, categories, identifiers)
+        for name in columns:
+            (kind, path), *others = self._types[name]
+            cast = name not in identifiers and (name in categories or self.columns[name] == "number")
+            if others and not cast:
+                other, there = others[0]
+                raise SchemaError(
+                    f"column {name!r} is of type {other} in {there}, but {kind} in {path}; write one type in all files"
+                )
+
+    def _plan(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Conversions:
+        plan: dict[str, Conversion | None] = {}
+        for name in columns:
+            (kind, _), *others = self._types[name]
+            levels = levels_type(name, categories[name]) if name in categories else None
+            plain = levels is None and not others and _is_plain(kind)
+            convert = partial(_converted, name=name, levels=levels, identifier=name in identifiers, cast=bool(others))
+            plan[name] = None if plain else convert
+        return plan
+
+    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
+        kinds = {name: self._types[name][0][0] for name in columns}
+        values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
+        empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
+        return _table(empty, self._plan(columns, categories, identifiers))
+
+    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
+        plan = self._plan(columns, categories, identifiers)
+        for path in self._files:
+            yield from self._batches(path, plan, use_threads=True)
+
+    def _batches(self, path: str, plan: Conversions, **options: Any) -> Iterator[pa.Table]:
+        rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(plan), 1) + 1)
+        with self._open(path, len(plan)) as file:
+            for batch in _each(path, file.iter_batches(rows, columns=list(plan), **options)):
+                yield _guarded(path, partial(_table, batch, plan))
+
+    def _open(self, path: str, columns: int) -> pq.ParquetFile:
+        """A handle of its own, for a reader of so many columns."""
+        stamp = self._files[path].stamp
+        if _stamp(path) != stamp:
+            raise SchemaError(f"{path} has changed since its columns were looked at; start again")
+        options = {"buffer_size": min(_BUFFER, _BUFFERS // max(columns, 1) + 1), "pre_buffer": False}
+        return _guarded(path, lambda: pq.ParquetFile(path, metadata=_footer(path, stamp), **options))
+
+
+def _check_apart(paths: Sequence[Path]) -> None:
+    """No file may count twice, by links or in a list: a record would, too."""
+    places: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        status = path.stat()
+        place = status.st_dev, status.st_ino
+        if place in places:
+            raise SchemaError(f"{places[place]} and {path} are the same file; its records would count twice")
+        places[place] = path
+
+
+def _look(path: Path) -> tuple[pa.Schema, _Footer]:
+    if not first_bytes(path).startswith(b"PAR1"):
+        raise SchemaError(f"{path} is not a Parquet file")
+    stamp = _stamp(path)
+    footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))
+    rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
+    return _guarded(path, lambda: footer.schema.to_arrow_schema()), _Footer(stamp, rows)
+
+
+def _stamp(path: str | Path) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=16)  # reading a footer may take longer than reading a row group
+def _footer(path: str, stamp: tuple[int, int]) -> pq.FileMetaData:
+    del stamp  # another one, another footer
+    return pq.read_metadata(path)
+
+
+def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str, list[tuple[pa.DataType, str]]]]:
+    """The kinds of the columns, and the types that each has, with the first file in which it has it."""
+    (first, schema), *others = schemas.items()
+    fields = _fields(first, schema)
+    kinds = {name: _kind_of_type(kind) for name, kind in fields.items()}
+    types = {name: [(kind, first)] for name, kind in fields.items()}
+    for path, other in others:
+        if other.equals(schema):
+            continue
+        fields = _fields(path, other)
+        for here, there, names in ((first, path, fields.keys() - kinds), (path, first, kinds.keys() - fields)):
+            for name in sorted(names):
+                raise SchemaError(f"{here} has no column {name!r}, which {there} has; give every file the same columns")
+        for name, kind in fields.items():
+            if any(kind == known for known, _ in types[name]):
+                continue
+            if _kind_of_type(kind) != kinds[name]:
+                raise SchemaError(
+                    f"column {name!r} is of kind {_kind_of_type(kind)!r} in {path}, but {kinds[name]!r} in {first}; "
+                    "write one kind in all files"
+                )
+            types[name].append((kind, path))
+    return kinds, types
+
+
+def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The types by name. Text has one type, however it is stored; the index of a pandas frame is not a column."""
+    for name, times in Counter(_guarded(path, lambda: schema.names)).items():
+        if times > 1:
+            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
+    fields = {f.name: _as_stored(f.type) for f in schema if not re.fullmatch(r"__index_level_\d+__", f.name)}
+    if not fields:
+        raise SchemaError(f"{path} has no columns")
+    return fields
+
+
+def _enums(schema: pa.Schema) -> set[str]:
+    return {f.name for f in schema if any(key.startswith(b"_PL_ENUM") for key in f.metadata or {})}
+
+
+def _guarded(path: Path | str, function: Callable[[], Any]) -> Any:
+    """What arrow says of a damaged file may quote it."""
+    try:
+        return function()
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the operating system
+            raise
+    raise SchemaError(f"{path} could not be read as Parquet")
+
+
+def _each(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    while (batch := _guarded(path, lambda: next(batches, None))) is not None:
+        yield batch
+
+
+def _dictionaries(path: str, file: pq.ParquetFile, column: str) -> Iterator[pa.Array | None]:
+    """The dictionaries of a column; None for one that was, or would be, made of the values present."""
+    if any(key.startswith(b"_PL_CATEGORICAL") for key in file.schema_arrow.field(column).metadata or {}):
+        yield None
+    for group in range(file.num_row_groups):
+        if not _has_dictionary(file.metadata.row_group(group), column):
+            yield None
+        for batch in _each(path, file.iter_batches(_BATCH_ROWS, [group], [column], use_threads=False)):
+            yield _guarded(path, partial(pc.cast, batch.column(column).dictionary, pa.large_string()))
+
+
+def _has_dictionary(group: pq.RowGroupMetaData, column: str) -> bool:
+    """Whether the row group stores a dictionary; if not, arrow makes one of the values present."""
+    chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
+    return group.num_rows == 0 or any("DICTIONARY" in encoding for encoding in chunk.encodings)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def _as_stored(kind: pa.DataType) -> pa.DataType:
+    """A type without what makes no difference to the values."""
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), _as_stored(kind.value_type))
+    return pa.large_string() if _is_text(kind) else kind
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    types = pa.types
+    return types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
+
+
+def _kind_of_type(kind: pa.DataType) -> str:
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_dictionary(kind):
+        return "category"
+    if _is_text(kind):
+        return "text"
+    if types.is_date(kind):
+        return "date"
+    if types.is_timestamp(kind):
+        return "timestamp"
+    return "nothing" if types.is_null(kind) else str(kind)
+
+
+def _table(batch: pa.RecordBatch, plan: Conversions) -> pa.Table:
+    columns = [(batch.column(name), convert) for name, convert in plan.items()]
+    arrays = [column if convert is None else convert(column) for column, convert in columns]
+    return pa.Table.from_arrays(arrays, names=list(plan))
+
+
+def _converted(array: pa.Array, name: str, levels: str | None, identifier: bool, cast: bool) -> pa.Array:
+    """A column without dictionary and without text that is not UTF-8: an identifier, a category, or values."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if _is_text(array.type):
+        array = _valid_text(array)
+    if identifier:
+        return _identifier(array)
+    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or (cast and levels is None):
+        array = pc.cast(array, pa.float64(), safe=False)
+    return array if levels is None else _typed_as(levels, array, name)
+
+
+def _valid_text(array: pa.Array) -> pa.Array:
+    raw = pc.cast(array, pa.large_binary())
+    try:
+        return pc.cast(raw, pa.large_string())  # only if every cell is UTF-8
+    except pa.ArrowInvalid:
+        return pa.array([None if cell is None else _utf8(cell) for cell in raw.to_pylist()], pa.large_string())
+
+
+def _utf8(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _identifier(array: pa.Array) -> pa.Array:
+    """Decimals are not rounded; points in time are integers, since not all can be made into Python objects."""
+    kind = array.type
+    if pa.types.is_decimal(kind):
+        return pc.cast(array, pa.string())
+    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return array
+
+
+def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
+    """A column in the kind of its levels."""
+    is_text, is_boolean = _is_text(array.type), pa.types.is_boolean(array.type)
+    if not (is_text or is_boolean or _kind_of_type(array.type) == "number"):
+        raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
+    if kind == "text":
+        return pc.cast(array, pa.large_string())
+    if is_text:
+        from privreg.data.text_file import cells_as
+
+        return cells_as(kind, pc.ascii_trim(array, BLANKS), (), ".")
+    if kind == "number":
+        return pc.cast(array, pa.float64(), safe=False)
+    if is_boolean:
+        return array
+    raise SchemaError(f"column {name!r} is of type {array.type}, but its levels are booleans")

@@ -1,0 +1,313 @@
+"""The door through which a table in memory enters: numpy, pandas, polars or pyarrow in, float64 columns out.
+
+What may be seen from outside is the *schema*: column names, types and declared category levels. It decides every error
+here, so that no error depends on a value. Values follow two fixed rules:
+
+- a category or boolean becomes one 0/1 column per declared level (none is left out), named ``column=level``;
+- a record with a missing or non-finite value, or a level that was not declared, is left out without a trace.
+
+Category levels are never read off the data. They come from the `categories` argument, or from a type that declares
+them: pandas ``category``, polars ``Enum``, an arrow dictionary shared by all chunks. A boolean column has the levels
+False and True; a plain numpy array has only numbers, its booleans being 0 and 1.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from privreg._types import Float64
+from privreg.data import identities
+from privreg.data.frames import Categories, Codes, Feature, columns_of, numbers, undeclared
+from privreg.errors import SchemaError
+from privreg.kernels.ranks import copy_columns
+
+__all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"]
+
+_ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
+
+
+class Table:
+    """Feature columns of an input table. Hands them out one at a time, in float64, NaN where a value is missing."""
+
+    def __init__(
+        self,
+        features: list[Feature],
+        n_rows: int,
+        numeric: Any,
+        codes: dict[int, Codes],
+        undeclared: Sequence[str] = (),
+    ) -> None:
+        for name, times in Counter(f.name for f in features).items():
+            if times > 1:
+                raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
+        self.features = features
+        self.n_rows = n_rows
+        self._numeric = numeric  # a 2-D array, or {column number: values}
+        self._codes = codes  # declared level of each record by column, −1 for missing
+        self.undeclared = list(undeclared)  # columns whose levels came with their type
+
+    @property
+    def names(self) -> list[str]:
+        return [f.name for f in self.features]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, index: int) -> Float64:
+        return self._values(index, slice(None))
+
+    def block(self, first: int, last: int, kept: NDArray[np.int64] | None, out: Float64) -> list[Float64]:
+        """The columns first … last − 1, of the kept rows only; `out` takes those that must be copied."""
+        if not isinstance(self._numeric, np.ndarray):
+            values = [self[j] for j in range(first, last)]
+            return values if kept is None else [v[kept] for v in values]
+        size = self.n_rows if kept is None else kept.size
+        block = out[: last - first]
+        array, flags = self._numeric, self._numeric.flags
+        if kept is None and array.dtype == np.float64 and flags.c_contiguous and flags.writeable:
+            copy_columns(array, first, block)  # the usual case, without the GIL
+            return list(block)
+        for a in range(0, size, _ROWS):
+            rows = array[slice(a, a + _ROWS) if kept is None else kept[a : a + _ROWS], first:last]
+            for column, values in zip(block, _float64(rows).T, strict=True):
+                column[a : a + _ROWS] = values
+        return list(block)
+
+    def columns(self, columns: Sequence[int], rows: Any) -> list[Float64]:
+        """Some columns of some rows, a slice or an index, each one piece of memory."""
+        if not isinstance(self._numeric, np.ndarray):
+            return [np.ascontiguousarray(self._values(j, rows)) for j in columns]
+        chosen = self._numeric[rows]
+        if list(columns) != list(range(len(self))):
+            chosen = chosen[:, list(columns)]
+        return list(np.ascontiguousarray(_float64(chosen).T))
+
+    def rows(self, index: NDArray[np.int64]) -> Float64:
+        """The given rows with all their feature columns, as a new (rows × features) array."""
+        if isinstance(self._numeric, np.ndarray):
+            return _float64(self._numeric[index])
+        rows = np.empty((index.size, len(self)))
+        for j in range(len(self)):
+            rows[:, j] = self._values(j, index)
+        return rows
+
+    def complete(self) -> NDArray[np.bool_]:
+        """Which rows have a usable value in every column."""
+        keep = np.ones(self.n_rows, bool)
+        for codes in self._codes.values():
+            keep &= codes >= 0
+        if isinstance(self._numeric, np.ndarray):
+            if self._numeric.dtype.kind == "f":
+                for a in range(0, self.n_rows, _ROWS):
+                    keep[a : a + _ROWS] &= np.isfinite(_float64(self._numeric[a : a + _ROWS])).all(axis=1)
+        else:
+            for values in self._numeric.values():
+                keep &= np.isfinite(values)
+        return keep
+
+    def _values(self, index: int, rows: Any) -> Float64:
+        feature = self.features[index]
+        if isinstance(self._numeric, np.ndarray):
+            return _float64(self._numeric[rows, feature.source])
+        if feature.level is None:
+            values: Float64 = self._numeric[feature.source][rows]
+            return values
+        codes = self._codes[feature.source][rows]
+        return np.where(codes < 0, np.nan, codes == feature.level)
+
+
+def read_table(data: Any, categories: Categories | None = None) -> Table:
+    """Turn any supported two-dimensional input into feature columns."""
+    categories = dict(categories or {})
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        if not frame.columns:
+            raise SchemaError(_NO_COLUMNS)
+        features, numeric, codes = columns_of(frame, categories)
+        return Table(features, len(frame), numeric, codes, undeclared(frame, categories))
+    if isinstance(frame, nw.LazyFrame) or hasattr(data, "collect_schema"):
+        raise SchemaError("lazy frames are not supported; call .collect() first, or pass a ParquetTable")
+    if issparse(data):
+        raise SchemaError("sparse input is not supported; pass a dense array, for instance X.toarray()")
+    if isinstance(frame, nw.Series):
+        raise _not_2d(1)
+    array = _array(rows_as_array(data), "X")
+    if array.ndim != 2:
+        raise _not_2d(array.ndim)
+    if array.shape[1] == 0:
+        raise SchemaError(_NO_COLUMNS)
+    if categories:
+        raise SchemaError("categories are declared by column name: pass a data frame, or one-hot columns in the array")
+    return Table([Feature(f"x{j}", j) for j in range(array.shape[1])], array.shape[0], array, {})
+
+
+def read_target(data: Any) -> Float64:
+    """Turn any supported one-dimensional input into float64, NaN where a value is missing."""
+    if data is None:
+        raise SchemaError("This estimator requires y to be passed, but the target y is None")
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        if len(frame.columns) != 1:
+            raise SchemaError("y must be one column")
+        return numbers(next(frame.iter_columns()), "the target")
+    if isinstance(frame, nw.Series):
+        return numbers(frame, "the target")
+    array = _list_of_numbers(data) if is_list(data) else _array(data, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise SchemaError(f"y should be a 1d array, got an array of {array.ndim} dimensions instead")
+    return _float64(array)
+
+
+def without_column(y: Any) -> Any:
+    """A column vector as one dimension, with scikit-learn's warning. Only the shape of an array is looked at."""
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        from sklearn.utils.validation import column_or_1d
+
+        column_or_1d(y[:0], warn=True)
+        return y[:, 0]
+    return y
+
+
+def read_identities(data: Any) -> NDArray[np.int64]:
+    """A number for each row, the same for one person and −1 for missing ones, of any one-dimensional input."""
+    if isinstance(data, np.ma.MaskedArray):
+        values = np.ma.getdata(data).astype(np.object_)
+        values[np.ma.getmaskarray(data)] = None
+        data = values
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        if len(frame.columns) != 1:
+            raise SchemaError("groups must be one column")
+        frame = next(frame.iter_columns())
+    if isinstance(frame, nw.Series):
+        return identities.of_series(frame)
+    if is_list(data):  # one by one: whether all are pairs would depend on each
+        elements = list(data)
+        data = np.fromiter(elements, np.object_, len(elements))
+    array = data if isinstance(data, np.ndarray) else np.asarray(data, np.object_)
+    if array.ndim != 1:
+        raise SchemaError(f"groups should be a 1d array, got an array of {array.ndim} dimensions instead")
+    return identities.of_array(array)
+
+
+def name_of(data: Any) -> Any:
+    """What a column is called: by its name itself, or as a series or a frame of one column; None if it has no name."""
+    if isinstance(data, str):
+        return data
+    frame = _frame(data)
+    if isinstance(frame, nw.DataFrame):
+        return frame.columns[0] if len(frame.columns) == 1 else None
+    name = getattr(data, "name", None)
+    return None if name is None or name == "" else name
+
+
+def _not_2d(dimensions: int) -> SchemaError:
+    return SchemaError(
+        f"Expected 2D array, got {dimensions}D array instead. Reshape your data: one row per record, "
+        "one column per feature (X.reshape(-1, 1) for a single feature)"
+    )
+
+
+_NO_COLUMNS = "X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: the table has no feature columns"
+
+
+def _frame(data: Any) -> Any:
+    """A narwhals frame or series if the input is one of a data frame library; otherwise the input itself."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "pyarrow":  # narwhals takes tables and chunked arrays only
+        import pyarrow as pa
+
+        if isinstance(data, pa.RecordBatch):
+            data = pa.Table.from_batches([data])
+        if isinstance(data, pa.Array):
+            data = pa.chunked_array([data])
+    elif library == "pandas" and not hasattr(data, "iloc"):  # a bare extension array
+        import pandas as pd
+
+        if isinstance(data, pd.MultiIndex):
+            raise SchemaError("a pandas MultiIndex is not one column, nor a table")
+        data = pd.Series(data)
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise SchemaError(f"column names must be unique: {error}") from error
+
+
+def _array(data: Any, name: str) -> NDArray[Any]:
+    if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "biuf":
+        data = np.where(np.ma.getmaskarray(data), np.nan, _float64(np.ma.getdata(data)))
+    array = np.asarray(data)
+    if array.dtype.kind == "c":
+        raise SchemaError(f"Complex data not supported: {name} must be real numbers")
+    if array.dtype.kind not in "biuf":
+        raise SchemaError(
+            f"{name} has the numpy type {array.dtype.type.__name__}, which is not numeric; convert it to float64, "
+            "or pass a data frame with declared categories"
+        )
+    return array
+
+
+def rows_as_array(data: Any) -> Any:
+    """A list of rows as an array; anything else as it is.
+
+    A list has no schema. Its width is the one that most rows have, and the cells of all other rows are missing, so that
+    no single row can make it fail. Each element that is no number is a missing value.
+    """
+    if not is_list(data):
+        return data
+    rows = [_cells(row) for row in data]
+    widths = Counter(map(len, filter(None, rows)))
+    width = max(widths, key=lambda w: (widths[w], w), default=1)
+    nothing = [None] * width
+    cells = np.fromiter(
+        chain.from_iterable(row if len(row) == width else nothing for row in rows), np.object_, len(rows) * width
+    )
+    return untyped_numbers(cells).reshape(len(rows), width)
+
+
+def is_list(data: Any) -> bool:
+    """Whether this is a sequence of Python objects, which has no type that could be refused."""
+    return isinstance(data, Sequence) and not isinstance(data, str | bytes | bytearray | memoryview)
+
+
+def _cells(row: Any) -> list[Any]:
+    """The elements of a row; none if it is no row."""
+    try:
+        is_row = is_list(row) or (isinstance(row, np.ndarray) and row.ndim == 1)
+        return list(row) if is_row else []
+    except Exception:  # no value is an error
+        return []
+
+
+def _list_of_numbers(data: Any) -> Float64:
+    """The same for a list of numbers; one that is alone in a list counts as itself."""
+    rows = [(_cells(value), value) for value in data]
+    return untyped_numbers(np.fromiter((c[0] if len(c) == 1 else v for c, v in rows), np.object_, len(rows)))
+
+
+def untyped_numbers(values: NDArray[Any]) -> Float64:
+    """Python objects one by one: what is no number is missing."""
+
+    def number(value: Any) -> float:
+        try:
+            return float(value) if isinstance(value, Real | np.bool_) else np.nan
+        except Exception:  # beyond float64, or a number of the user's own
+            return np.nan
+
+    with np.errstate(all="ignore"):  # a long double again
+        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.float64)
+
+
+def _float64(values: NDArray[Any]) -> Float64:
+    # A long double beyond float64 becomes inf, and a NaN may be a signalling one: neither is worth a warning.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values, np.float64)

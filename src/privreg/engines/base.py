@@ -1,0 +1,200 @@
+"""What an estimator may ask of its records, wherever they are.
+
+All of it is one of three things: a sum over records of exact integers, which is the same whatever parts the records
+come in; C − D of whole columns; or models of groups of records, each group's records in their order. So the answers,
+and with a seed everything after them, are the same bits in memory, out of core and on a cluster.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from operator import add
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privreg._types import Float64, Int16, Int64
+from privreg.kernels.threads import share_out, single_threaded_blas
+from privreg.kernels.totals import Column
+
+T = TypeVar("T")
+
+TARGET = -1  # in place of a feature's number
+ROWS = 2**13  # records looked at together where rows are computed with: their part of a few columns stays in the cache
+
+
+class Block(NamedTuple):
+    """Some records: the feature columns that were asked for, and the target."""
+
+    values: Sequence[Float64]
+    target: Float64
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A column computed from others, record by record."""
+
+    task: Callable[[Block], Float64]
+    columns: tuple[int, ...]
+
+
+class Ranking(Protocol):
+    """Feature columns, ranked once."""
+
+    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
+        """C − D of a feature, the TARGET or a derived column with each of the features."""
+        ...
+
+
+class Rounded(Protocol):
+    """Records as rows of 16-bit integers, kept for many passes."""
+
+    def total(self, task: Callable[[Int16, Float64], T]) -> T:
+        """The sum of task(columns × records, target)."""
+        ...
+
+
+class Engine(ABC):
+    """The complete records of a table and a target: what every estimator computes on. Their number is secret."""
+
+    names: list[str]  # of the features
+    sources: list[str]  # of the columns they are made from, if the table is not in memory
+    undeclared: list[str]  # columns whose levels came with their type
+    watch: Callable[[str], None] | None = None  # told the name of each pass over the data
+    n_records: int
+
+    def __len__(self) -> int:
+        """Number of features."""
+        return len(self.names)
+
+    def tell(self, what: str) -> None:
+        """What is being done now. Never how much of it is done, which would depend on the data."""
+        if self.watch is not None:
+            self.watch(what)
+
+    @abstractmethod
+    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+        """For each (feature or TARGET, task) the sum of the task over parts of that column: one pass for all."""
+
+    @abstractmethod
+    def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
+        """The sum of the task over blocks of at most ROWS records."""
+
+    @abstractmethod
+    def ranking(self) -> Ranking:
+        """The features, to be compared with each other."""
+
+    @abstractmethod
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
+        """Rows (records × features) turned into 16-bit integers, `width` for each record."""
+
+    @abstractmethod
+    def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
+        """work(rows, target, bounds) for successive runs of whole groups, in their order.
+
+        Group g has the records order[bounds[g] : bounds[g + 1]]. The bounds given to `work` are within its rows.
+        """
+
+    @abstractmethod
+    def subset(self, index: Int64) -> Self:
+        """The given records only, in their order."""
+
+    @abstractmethod
+    def identities(self, groups: Any) -> Int64:
+        """For each record a number that equal values of `groups` have in common, −1 for missing ones."""
+
+    def column(self, number: int) -> Column:
+        """A feature or the TARGET as a column of its own."""
+        return _Column(self, number)
+
+
+class PreparedColumns(Sequence[Column]):
+    """Features whose totals are prepared together, in one pass for all."""
+
+    def __init__(self, records: Engine, numbers: Sequence[int]) -> None:
+        self._engine, self._numbers = records, list(numbers)
+        self._known: list[dict[Any, Any]] = [{} for _ in numbers]
+
+    def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
+        """One task for each column. The results are remembered, and returned."""
+        found = self._engine.totals(list(zip(self._numbers, tasks, strict=True)))
+        for known, task, result in zip(self._known, tasks, found, strict=True):
+            known[task] = result
+        return found
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: Any) -> Any:
+        return _Column(self._engine, self._numbers[at], self._known[at])
+
+
+class _Column:
+    def __init__(self, records: Engine, number: int, known: dict[Any, Any] | None = None) -> None:
+        self._engine, self._number, self._known = records, number, {} if known is None else known
+
+    @property
+    def size(self) -> int:
+        return self._engine.n_records
+
+    def total(self, task: Callable[[Float64], T]) -> T:
+        return self._known[task] if task in self._known else self._engine.totals([(self._number, task)])[0]
+
+
+class Elementwise(tuple[Any, ...]):
+    """Results that are added one by one."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> "Elementwise":
+        return Elementwise(a + b for a, b in zip(self, other, strict=True))
+
+
+Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
+
+
+def features_of(tasks: Tasks) -> list[int]:
+    """The features that a block for these tasks must have."""
+    return [j for j, _ in tasks if j != TARGET]
+
+
+def each_total(block: Block, tasks: Tasks) -> Elementwise:
+    """Each task's result for its column of the block."""
+    features = iter(block.values)
+    return Elementwise(task(block.target if j == TARGET else next(features)) for j, task in tasks)
+
+
+def added(found: Iterable[T]) -> T:
+    """The sum of at least one result."""
+    return reduce(add, found)
+
+
+def sum_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> T:
+    """one(0) + … + one(count − 1), in any order. Each thread adds up its own."""
+    found: list[T] = []
+
+    def work(numbers: Iterator[int]) -> None:
+        mine = map(one, numbers)
+        for first in mine:
+            found.append(added(chain([first], mine)))
+
+    with single_threaded_blas():
+        share_out(work, count, n_jobs)
+    return added(found)
+
+
+def runs_of_groups(bounds: Int64, records: int) -> Int64:
+    """Where to cut the groups into runs: each ends with the first group that reaches a multiple of so many records."""
+    cuts = np.searchsorted(bounds[1:], np.arange(records, bounds[-1], records)) + 1
+    return np.unique(np.concatenate([[0], cuts, [bounds.size - 1]]))
+
+
+def stacked(values: Sequence[Float64], records: int) -> NDArray[np.float64]:
+    """Columns as rows of a table: records × columns."""
+    rows = np.empty((records, len(values)))
+    for j, column in enumerate(values):
+        rows[:, j] = column
+    return rows

@@ -1,0 +1,126 @@
+"""From a Dask data frame, or files and the address of a cluster, to records."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from logging import CRITICAL
+from typing import Any
+
+from dask import delayed
+from distributed import Client, Future, default_client
+
+from privreg.data.parquet import ParquetTable
+from privreg.data.tables import Categories, read_identities
+from privreg.engines.dask.declared import identities, unconverted
+from privreg.engines.dask.engine import DaskEngine
+from privreg.engines.dask.parts import Partitions, RowGroups
+from privreg.engines.layout import Layout, make_layout, parquet_identities, parquet_parts
+from privreg.engines.registry import is_dask
+from privreg.errors import ClusterError, SchemaError
+
+# A cluster of our own talks to this machine only, and does not warn about memory, which would tell of the table's size.
+_QUIET: dict[str, Any] = {
+    "dashboard_address": "127.0.0.1:0",
+    "worker_dashboard_address": "127.0.0.1:0",
+    "silence_logs": CRITICAL,
+}
+_PATIENCE = 10  # seconds for a scheduler to answer
+
+
+@dataclass(frozen=True)
+class OnCluster:
+    """A table in files that is to be read by the workers of a cluster."""
+
+    table: ParquetTable
+    client: Client
+
+
+@contextmanager
+def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """A client of the scheduler at this address, or of so many worker processes on this machine."""
+    options: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", **_QUIET}
+    if scheduler is not None:
+        if not re.fullmatch(r"(\w+://)?[^/\s]+:\d+", scheduler):
+            raise ValueError(f"--scheduler: {scheduler!r} is not an address like tcp://host:8786")
+        options = {"address": scheduler, "timeout": _PATIENCE}
+    try:
+        client = Client(set_as_default=False, **options)
+    except Exception as error:  # of the network, the address, or settings of TLS
+        raise ClusterError(f"no Dask scheduler answers at {scheduler or 'this machine'}") from error
+    with client:
+        yield client
+
+
+def open_frame(
+    frame: Any,
+    target: Any,
+    categories: Categories | None,
+    groups: Any,
+    watch: Callable[[str], None] | None,
+    only: Sequence[int] | None,
+) -> DaskEngine:
+    """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
+    if not all(isinstance(name, str) for name in frame.columns) or len(set(frame.columns)) < len(frame.columns):
+        raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+    frame = unconverted(frame)
+    frame, target = _with_column(frame, target, "y")
+    frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
+    features = [name for name in frame.columns if name not in (target, groups)]
+    known = [name for name in features if name not in (categories or {})]
+    for name in known:
+        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
+            raise SchemaError(
+                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                "(levels read off the data would reveal who is in it)"
+            )
+    if groups is not None:
+        read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
+    layout = make_layout(frame._meta, features, target, categories)
+    layout = layout if only is None else layout.only(only)
+    try:
+        client = default_client()
+    except ValueError:
+        client = _own_threads(os.getpid())
+
+    def identify(_: Any) -> Future:
+        return client.compute(delayed(identities, pure=False)(frame[[groups]].to_delayed(), frame._meta.dtypes[groups]))
+
+    return DaskEngine(client, Partitions(frame, layout), layout, identify, watch)
+
+
+@cache
+def _own_threads(process: int) -> Client:
+    """Threads of this process, kept for the next fit; a forked process has none of its parent's."""
+    del process
+    return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
+
+
+def open_files(
+    source: OnCluster, layout: Layout, watch: Callable[[str], None] | None, only: Sequence[int] | None
+) -> DaskEngine:
+    """The records of Parquet files that all workers can read at the same place."""
+    layout = layout if only is None else layout.only(only)
+    parts = parquet_parts(source.table, layout)
+
+    def identify(name: str) -> Future:
+        return source.client.submit(parquet_identities, source.table, name, pure=False)
+
+    return DaskEngine(source.client, RowGroups(parts), layout, identify, watch)
+
+
+def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
+    """The frame with the column in it, and its name."""
+    if is_dask(column):
+        name = f"privreg: {what}"
+        try:
+            return frame.assign(**{name: unconverted(column)}), name
+        except ValueError as error:
+            raise SchemaError(
+                f"{what} and X have different partitions: make it a column of X, and pass its name"
+            ) from error
+    if not isinstance(column, str) or column not in frame.columns:
+        raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")
+    return frame, column

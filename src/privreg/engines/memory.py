@@ -1,0 +1,149 @@
+"""Records of a table in memory. Threads share the blocks; what they find is added as integers, in any order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privreg._types import Float64, Int16, Int64
+from privreg.data.tables import Table, read_identities
+from privreg.engines import base
+from privreg.engines.base import TARGET, Block, Derived, Engine, each_total, features_of, runs_of_groups, sum_in_threads
+from privreg.errors import SchemaError
+from privreg.kernels.pairs import concordance
+from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
+from privreg.kernels.threads import share_out, single_threaded_blas
+
+T = TypeVar("T")
+
+_ENTRIES = 2**20  # of a block that is looked at column by column
+_CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
+
+
+class MemoryEngine(Engine):
+    """The complete records of a `Table` and a target."""
+
+    def __init__(self, table: Table, target: Float64, n_jobs: int | None = None) -> None:
+        if target.size != table.n_rows:
+            raise SchemaError("X and y have different numbers of rows")
+        if table.n_rows > MAX_RECORDS:
+            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+        keep = table.complete() & np.isfinite(target)
+        self._kept = None if keep.all() else np.flatnonzero(keep)
+        self._table, self._n_jobs = table, n_jobs
+        self.names, self.undeclared = table.names, table.undeclared
+        self.target = self._align(target)
+
+    @property
+    def n_records(self) -> int:  # type: ignore[override]
+        return self.target.size
+
+    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+        rows = max(_ENTRIES // max(len(tasks), 1), base.ROWS)
+        return list(self._added(lambda block: each_total(block, tasks), features_of(tasks), rows))
+
+    def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
+        return self._added(task, columns, base.ROWS)
+
+    def _added(self, task: Callable[[Block], T], columns: Sequence[int], rows: int) -> T:
+        def one(b: int) -> T:
+            return task(self._block(columns, slice(b * rows, (b + 1) * rows)))
+
+        return sum_in_threads(one, max(-(-self.n_records // rows), 1), self._n_jobs)
+
+    def _block(self, columns: Sequence[int], records: Any) -> Block:
+        rows = records if self._kept is None else self._kept[records]
+        return Block(self._table.columns(columns, rows), self.target[records])
+
+    def ranking(self) -> "MemoryRanking":
+        return MemoryRanking(self, rank_columns(self, self._n_jobs), self._n_jobs)
+
+    def derive(self, derived: Derived) -> Float64:
+        """The values of a derived column."""
+        values = np.empty(self.n_records)
+
+        def work(blocks: Iterator[int]) -> None:
+            for b in blocks:
+                records = slice(b * base.ROWS, (b + 1) * base.ROWS)
+                values[records] = derived.task(self._block(derived.columns, records))
+
+        with single_threaded_blas():
+            share_out(work, max(-(-self.n_records // base.ROWS), 1), self._n_jobs)
+        return values
+
+    def block(self, first: int, last: int, out: Float64) -> list[Float64]:
+        """The columns first … last − 1; `out` (columns × records) takes those that must be copied."""
+        return self._table.block(first, last, self._kept, out)
+
+    def rows(self, index: Int64) -> Float64:
+        """The given records with all their feature columns, as a new (records × features) array."""
+        return self._table.rows(index if self._kept is None else self._kept[index])
+
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "MemoryRounded":
+        size = max(_ENTRIES // width, 1)
+        blocks: list[Any] = [None] * max(-(-self.n_records // size), 1)
+
+        def work(chunks: Iterator[int]) -> None:
+            for c in chunks:
+                records = np.arange(c * size, min((c + 1) * size, self.n_records))
+                blocks[c] = task(self.rows(records)), self.target[records]
+
+        share_out(work, len(blocks), self._n_jobs)
+        return MemoryRounded(blocks, self._n_jobs)
+
+    def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
+        cuts = runs_of_groups(bounds, max(_CHUNK // len(self), 1))
+        found: list[Any] = [None] * (len(cuts) - 1)
+
+        def loop(chunks: Iterator[int]) -> None:
+            for c in chunks:
+                first, last = int(cuts[c]), int(cuts[c + 1])
+                members = order[bounds[first] : bounds[last]]
+                local = bounds[first : last + 1] - bounds[first]
+                found[c] = work(self.rows(members), self.target[members], local)
+
+        share_out(loop, len(found), self._n_jobs)
+        return found
+
+    def subset(self, index: Int64) -> "MemoryEngine":
+        chosen = copy(self)
+        chosen._kept = index if self._kept is None else self._kept[index]
+        chosen.target = self.target[index]
+        return chosen
+
+    def identities(self, groups: Any) -> Int64:
+        found = read_identities(groups)
+        if found.size != self._table.n_rows:
+            raise SchemaError("groups and y have different numbers of rows")
+        return self._align(found)
+
+    def _align(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of an array with a value for each row of the table, the values of the records."""
+        return values if self._kept is None else values[self._kept]
+
+
+class MemoryRanking:
+    """Ranks of all columns, in memory."""
+
+    def __init__(self, records: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
+        self._engine, self._ranks, self._n_jobs = records, ranks, n_jobs
+
+    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
+        return concordance(self._rank(pivot), [self._ranks[j] for j in columns], self._n_jobs)
+
+    def _rank(self, pivot: int | Derived) -> Ranks:
+        if isinstance(pivot, Derived):
+            return rank_column(self._engine.derive(pivot))
+        return rank_column(self._engine.target) if pivot == TARGET else self._ranks[pivot]
+
+
+class MemoryRounded:
+    """All rows as 16-bit integers, with their targets, in blocks."""
+
+    def __init__(self, blocks: list[tuple[Int16, Float64]], n_jobs: int | None) -> None:
+        self._blocks, self._n_jobs = blocks, n_jobs
+
+    def total(self, task: Callable[[Int16, Float64], T]) -> T:
+        return sum_in_threads(lambda b: task(*self._blocks[b]), len(self._blocks), self._n_jobs)

@@ -1,0 +1,1 @@
+"""The public estimators, one file each, and what they share."""

@@ -1,0 +1,94 @@
+"""What an estimator asks of a ledger, if it is given one."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+from privreg.data.tables import name_of
+from privreg.errors import WeakGuaranteeWarning
+from privreg.privacy.accountant import Budget
+from privreg.privacy.ledger.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
+from privreg.privacy.weak import weak_points
+
+
+class Budgeted:
+    """Has a budget, and perhaps a ledger that it is taken from.
+
+    `groups` is what a fit is given to tell people apart, or the name of the column that does; None protects records.
+    Nothing about the unit is remembered from one fit to the next.
+    """
+
+    epsilon: float
+    delta: float
+    ledger: Ledger | None
+    dataset: str | None
+    random_state: Any
+
+    _what: str | None = None  # how the ledger calls the fit
+    _entry: int | None = None  # its number in the ledger, once it is entered
+    _watch: Callable[[str], None] | None = None  # told the name of each step before its noise is drawn
+
+    def _budget(self) -> Budget:
+        """What the fit may spend: a ledger keeps a part of delta."""
+        self._check_spending()
+        return budget_of(self.epsilon, self.delta, self.ledger is not None)
+
+    def _check_spending(self) -> None:
+        """Raise ValueError if ledger, dataset and random_state do not go together."""
+        if self.ledger is not None and not isinstance(self.ledger, Ledger):
+            raise ValueError(f"ledger must be a privreg.Ledger, got {type(self.ledger).__name__}")
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
+        if self.ledger is not None and self.random_state is not None:
+            raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+        if self.ledger is not None and self._of_a_model():
+            raise ValueError(
+                'calibration="paper" protects one model, not one record, so it cannot be entered into a ledger; '
+                'use calibration="strict"'
+            )
+
+    def _of_a_model(self) -> bool:
+        """Whether the guarantee is for neither records nor people."""
+        return False
+
+    def _warn_if_weak(self) -> None:
+        """Warn of a budget that promises little. With a seed nothing is promised, and there is another warning."""
+        if self.random_state is None:
+            for text in weak_points(self.epsilon, self.delta):
+                warnings.warn(text, WeakGuaranteeWarning, stacklevel=3)
+
+    def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
+        """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
+        return None
+
+    def _ask_ledger(self, groups: Any = None) -> None:
+        """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
+        if self.ledger is not None:
+            self.ledger.check(str(self.dataset), self._request(groups))
+
+    @contextmanager
+    def _entered(self, groups: Any = None) -> Iterator[Open]:
+        """What happens inside has been written down as spent."""
+        if self.ledger is None:
+            self._entry = None
+            yield Open(0)
+        else:
+            with entered(self.ledger, str(self.dataset), self._request(groups)) as entry:
+                self._entry = entry.number
+                yield entry
+
+    def _request(self, groups: Any) -> Request:
+        return Request(
+            amount(self.epsilon, "epsilon"),
+            amount(self.delta, "delta"),
+            self._what or f"fit {type(self).__name__}",
+            ledger_unit(groups),
+            self._mu_squared(self._budget()),
+        )
+
+
+def ledger_unit(groups: Any) -> str:
+    """How a ledger calls the unit."""
+    return RECORD if groups is None else people_by(name_of(groups))

@@ -1,0 +1,1 @@
+"""`PrivateLinearRegression`: schedule, phases, model and standard errors."""

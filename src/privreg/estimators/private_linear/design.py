@@ -1,0 +1,98 @@
+"""What `PrivateLinearRegression` computes on a block of records: its design, residuals, and the sums of a phase.
+
+Everything here is done record by record, from released values and the record alone (docs/proofs/moments.md), so that
+it does not matter where a record stands. The tasks can be sent to other processes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privreg._types import Float64, Int16, Int64
+from privreg.engines.base import Block, Derived
+from privreg.estimators.private_linear.model import Scale, Term
+from privreg.kernels.boosting import grid_for
+from privreg.kernels.moments import Sums, linear_scores, moment_sums, rotate
+from privreg.kernels.values import FULL, winsorise
+from privreg.mechanisms.quantile import count_at
+
+
+@dataclass(frozen=True)
+class Design:
+    """A constant and winsorised columns, in 16 bits."""
+
+    target: Scale
+    terms: tuple[Term, ...]
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The features that blocks must have."""
+        return tuple(dict.fromkeys(term.column for term in self.terms))
+
+    @property
+    def units(self) -> Float64:
+        """What one step of each 16-bit column is worth."""
+        return np.array([1.0, *(t.scale.limit / t.scale.unit for t in self.terms)]) / FULL
+
+    def rows(self, block: Block) -> Int16:
+        """A column of 16-bit integers for each record."""
+        place = {column: i for i, column in enumerate(self.columns)}
+        rows = np.empty((1 + len(self.terms), block.target.size), np.int16)
+        rows[0] = FULL
+        for row, term in zip(rows[1:], self.terms, strict=True):
+            winsorise(block.values[place[term.column]], term.scale.centre, term.scale.limit, row)
+        return rows
+
+    def residuals(self, rows: Int16, target: Float64, theta: Float64) -> Float64:
+        most = self.target.limit / self.target.unit
+        return self.target.apply(target) - np.clip(linear_scores(rows, theta * self.units), -most, most)
+
+
+@dataclass(frozen=True)
+class _Unexplained:
+    design: Design
+    theta: Float64
+
+    def __call__(self, block: Block) -> Float64:
+        return self.design.residuals(self.design.rows(block), block.target, self.theta)
+
+
+def unexplained(design: Design, theta: Float64) -> Derived:
+    """The residuals of a model, as a column."""
+    return Derived(_Unexplained(design, theta), design.columns)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Sums of a phase, and how the residuals' lengths lie among the clips."""
+
+    sums: Sums
+    counts: Int64
+
+    def __add__(self, other: "Counted") -> "Counted":
+        return Counted(self.sums + other.sums, self.counts + other.counts)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The sums that one phase of least squares may release, for each clip of the residuals that may be chosen."""
+
+    design: Design
+    theta: Float64
+    frame: Float64
+    radius: float
+    clips: Float64
+    clipped: bool  # however short their rows, residuals are clipped to the only clip there is
+    last: bool  # the gradient at full rows, and no products
+
+    def __call__(self, block: Block) -> Counted:
+        columns = self.design.rows(block)
+        rows = rotate(columns, self.frame * self.design.units[:, None], self.radius)
+        residuals = self.design.residuals(columns, block.target, self.theta)
+        if not self.last:
+            residuals *= rows.factors
+        if self.clipped:
+            np.clip(residuals, -self.clips[0], self.clips[0], out=residuals)
+        lengths = np.sqrt(rows.squares) * (np.abs(residuals) / grid_for(len(rows.values)))  # in units of the radius
+        return Counted(moment_sums(rows, residuals, self.clips, products=not self.last), count_at(lengths, self.clips))

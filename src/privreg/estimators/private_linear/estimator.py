@@ -1,0 +1,247 @@
+"""`PrivateLinearRegression`: the estimator with nothing to choose."""
+
+from fractions import Fraction
+from math import isfinite
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from privreg._format import listed, plain_span
+from privreg._types import Float64
+from privreg.data.tables import Categories, Table
+from privreg.engines.base import Engine
+from privreg.estimators.base import is_whole
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.regressor import PrivateRegressor, aligned
+from privreg.mechanisms.persons import keep_rows
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.noise import Noise
+from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
+
+Z95 = 1.959964  # standard errors to either side of a 95 % interval
+
+
+class PrivateLinearRegression(PrivateRegressor):
+    """Linear regression under differential privacy, without data bounds and with nothing to tune.
+
+    A private count of the records sets a schedule for the budget. Centre and spread of the label and of each column
+    are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
+    columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
+    leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
+    made well-conditioned; the last is shrunk by how much of it may be noise.
+
+    The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
+    end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
+
+    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/test_replay.py.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget, for adding or removing one record (or one person, see `fit`); delta must be positive.
+    k : the most features to use; "auto" uses as many as the data can carry at this budget.
+    rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
+        by group privacy: noise grows in proportion.
+    max_rows_for_selection : if features are chosen, and there are more records than this, they are chosen by samples
+        of about so many: much faster for tens of millions of records, at a loss of accuracy that docs/scaling.md
+        measures. None uses all records.
+    categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
+        cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
+        ledger keeps a tenth of delta for its own accounting.
+    n_jobs : number of threads as in scikit-learn; −1 uses every core. Results do not depend on it.
+    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model in the units of the data, one coefficient for each column, 0 if it was not chosen.
+    standard_error_, intercept_error_ : standard errors that cover sampling and privacy noise; NaN if not chosen.
+    linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
+    selected_features_ : names (or column numbers) in the order chosen.
+    n_records_ : an estimate of the number of records, rather too low than too high, released privately.
+    warnings_ : plain sentences about what may be wrong with this fit, from released values only.
+    receipt_ : what was spent.
+    """
+
+    model_: WinsorisedModel
+    standard_error_: Float64
+    intercept_error_: float
+    linear_range_: Float64
+    n_records_: float
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        k: int | str = "auto",
+        rows_per_person: int = 1,
+        max_rows_for_selection: int | None = None,
+        categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.k = k
+        self.rows_per_person = rows_per_person
+        self.max_rows_for_selection = max_rows_for_selection
+        self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn from X and y. Spends the budget.
+
+        `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
+        person, of whose complete records `rows_per_person` are kept, chosen at random. A record without a person is
+        left out.
+        """
+        self._warn_if_weak()
+        self._fit(X, y, groups=groups)
+        return self
+
+    def _kept(self, engine: Engine, groups: Any, noise: Noise) -> Engine:
+        return keep_rows(engine, groups, self.rows_per_person, noise)
+
+    @property
+    def selected_features_(self) -> list[Any]:
+        """The features of the model in the order chosen: names, or numbers for an array."""
+        check_is_fitted(self)
+        return self._labels(self._chosen())
+
+    def _chosen(self) -> list[int]:
+        """The columns of the model in the order chosen."""
+        return list(dict.fromkeys(term.column for term in self.model_.terms))
+
+    def confidence_interval(self, z: float = Z95) -> Float64:
+        """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""
+        check_is_fitted(self)
+        return self.coef_[:, None] + np.outer(self.standard_error_, [-z, z])
+
+    def intercept_interval(self, z: float = Z95) -> tuple[float, float, float]:
+        """Standard error of the intercept, and its interval; NaN if the model is a constant."""
+        margin = z * self.intercept_error_
+        return self.intercept_error_, self.intercept_ - margin, self.intercept_ + margin
+
+    def level_differences(self) -> list[tuple[str, float, float]]:
+        """What a level does beside the first chosen level of its category: name, difference, standard error."""
+        # From 0 to 1 a column does its coefficient, unless its range is narrower.
+        steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
+        effects = self.model_.in_units(len(self._names))[:-1] * steps
+        found = []
+        for category, (first, *others) in self._chosen_levels().items():
+            for j in others:
+                difference = effects[j] - effects[first]
+                error = float(np.sqrt(difference @ self.model_.covariance @ difference))
+                name = f"{self._names[j]} − {self._names[first].removeprefix(f'{category}=')}"
+                found.append((name, float(difference @ self.model_.theta), error))
+        return found
+
+    def _chosen_levels(self) -> dict[str, list[int]]:
+        """The columns of the model that are levels, by category."""
+        chosen, categories = set(self._chosen()), dict[str, list[int]]()
+        for j, category in self._levels().items():
+            if j in chosen:
+                categories.setdefault(category, []).append(j)
+        return categories
+
+    def prediction_range(self) -> tuple[float, float] | None:
+        """All predictions lie in this range; None if the model is a constant."""
+        target = self.model_.target
+        return (target.centre - target.limit, target.centre + target.limit) if self.model_.terms else None
+
+    def _rows(self, people: bool) -> int:
+        """Records that the unit of privacy may own."""
+        return int(self.rows_per_person) if people else 1
+
+    def _unit(self, people: bool) -> str:
+        return f"{ONE_PERSON}, at most {_rows(self.rows_per_person)}" if people else ONE_RECORD
+
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
+        if self.k != "auto" and not is_whole(self.k):
+            raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
+        if not is_whole(self.rows_per_person):
+            raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
+        most = self.max_rows_for_selection
+        if most is not None and not is_whole(most):
+            raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
+        check_budget(budget, self._rows(people))
+
+    def _mu_squared(self, budget: Budget) -> Fraction:
+        """All that the budget allows: steps are chosen on the way."""
+        return adaptive_budget(budget)
+
+    def _open_account(self, budget: Budget, columns: int, noise: Noise, people: bool) -> AdaptiveAccount:  # noqa: ARG002
+        return AdaptiveAccount(budget, noise, self._rows(people))
+
+    def _learn(self, account: AdaptiveAccount, engine: Engine) -> None:
+        wanted = None if self.k == "auto" else int(self.k)
+        fitting = Fitting(account, engine, wanted, self.max_rows_for_selection)
+        self._set(fitting.run(), len(engine))
+        self.n_records_ = fitting.records
+        self.warnings_ += fitting.warnings()
+
+    def _set(self, model: WinsorisedModel, columns: int) -> None:
+        """The attributes that follow from the model."""
+        self.model_ = model
+        in_units = model.in_units(columns)
+        used = (in_units != 0).any(axis=1)
+        values = in_units @ model.theta
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", in_units, model.covariance, in_units))
+        errors[~used] = np.nan
+        self.coef_, self.intercept_ = values[:-1], float(values[-1]) + model.target.centre
+        self.standard_error_, self.intercept_error_ = errors[:-1], float(errors[-1])
+        self.linear_range_ = model.intervals(columns)
+
+    def _predict(self, table: Table) -> Float64:
+        return self.model_.predict(table)
+
+    def summary(self) -> str:
+        """The model as a table of coefficients, what to know about it, and what it cost."""
+        check_is_fitted(self)
+        chosen = self._chosen()
+        rows: list[tuple[str, ...]] = [("feature", "coefficient", "std. error", "95 % interval", "linear between")]
+        interval = self.confidence_interval()
+        for j, name in zip(chosen, self._labels(chosen), strict=True):
+            rows.append(
+                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", plain_span(*interval[j]),
+                 plain_span(*self.linear_range_[j]))
+            )  # fmt: skip
+        error, *ends = self.intercept_interval()
+        told = (f"{error:.2g}", plain_span(*ends)) if isfinite(error) else ("", "")
+        rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
+        lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
+        return "\n".join(lines)
+
+    def _facts(self) -> list[str]:
+        used, span = len(self._chosen()), self.prediction_range()
+        records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
+        if span is None:
+            return [f"A constant, from about {records} records."]
+        facts = [
+            f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
+            f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}.",
+        ]
+        bent = [self._names[j] for j in self.model_.outer()]
+        if bent:
+            facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
+        compared = [category for category, levels in self._chosen_levels().items() if len(levels) > 1]
+        if compared:
+            facts.append(
+                f"Levels of one category ({listed(compared)}) can only be compared with each other: their differences "
+                "count, not single coefficients and intervals."
+            )
+        return facts
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"

@@ -1,0 +1,80 @@
+"""A linear model of winsorised columns: what `PrivateLinearRegression` releases, and how it predicts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privreg._types import Float64
+from privreg.data.tables import Table
+
+
+@dataclass(frozen=True)
+class Scale:
+    """clip(x − centre, ±limit)/unit."""
+
+    centre: float
+    limit: float
+    unit: float
+
+    def apply(self, values: Float64) -> Float64:
+        return np.clip(values - self.centre, -self.limit, self.limit) / self.unit
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column of the model's design, made from feature column `column`."""
+
+    column: int
+    scale: Scale
+
+
+@dataclass(frozen=True)
+class WinsorisedModel:
+    """label.centre + label.unit·clip(θ·[1, terms], ±label.limit/label.unit).
+
+    `covariance` is an estimate for θ that covers sampling and privacy noise.
+    """
+
+    target: Scale
+    terms: tuple[Term, ...]
+    theta: Float64
+    covariance: Float64
+
+    def predict(self, table: Table) -> Float64:
+        result = np.full(table.n_rows, self.theta[0])
+        for term, weight in zip(self.terms, self.theta[1:], strict=True):
+            result += weight * term.scale.apply(table[term.column])
+        most = self.target.limit / self.target.unit
+        return self.target.centre + self.target.unit * np.clip(result, -most, most)
+
+    def in_units(self, columns: int) -> Float64:
+        """The matrix L with L·θ + (0, …, 0, label.centre) = coefficients of each column, intercept last.
+
+        Inside all limits every term is linear; where a column has two terms their slopes add up.
+        """
+        matrix = np.zeros((columns + 1, len(self.theta)))
+        matrix[columns, 0] = self.target.unit
+        for t, term in enumerate(self.terms, 1):
+            slope = self.target.unit / term.scale.unit
+            matrix[term.column, t] = slope
+            matrix[columns, t] = -slope * term.scale.centre
+        return matrix
+
+    def outer(self) -> dict[int, tuple[float, float, float]]:
+        """Of columns with two terms: the slope beyond the first one's limits, and the ends of the second's."""
+        found: dict[int, tuple[float, float, float]] = {}
+        seen: set[int] = set()
+        for term, weight in zip(self.terms, self.theta[1:].tolist(), strict=True):
+            if term.column in seen:
+                slope = weight * self.target.unit / term.scale.unit
+                ends = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
+                found[term.column] = slope, *ends
+            seen.add(term.column)
+        return found
+
+    def intervals(self, columns: int) -> Float64:
+        """Low and high end of the stretch in which the model is linear in each column; NaN for columns not in it."""
+        ends = np.full((columns, 2), np.nan)
+        for term in reversed(self.terms):  # a column's first term has the narrower limits
+            ends[term.column] = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
+        return ends

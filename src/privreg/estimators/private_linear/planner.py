@@ -1,0 +1,157 @@
+"""What accuracy to expect from a budget, before anything is spent: simulation on made-up tables. Reads no data."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from privreg._types import Float64
+from privreg.data.tables import read_table
+from privreg.engines.memory import MemoryEngine
+from privreg.estimators.base import is_whole
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.schedule import make_schedule
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
+from privreg.privacy.noise import SeededNoise
+
+STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the label's variance that a linear model explains
+TRIALS = 8
+MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
+MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
+TEST_ROWS = 4_000
+MOST = 10**12
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Accuracy on new records for one strength of signal: that of least squares, and of the private model."""
+
+    signal: float
+    least_squares: float
+    median: float
+    low: float  # one fit in ten is worse
+    high: float  # one in ten is better
+
+    @property
+    def kept(self) -> float:
+        """Part of least squares' R² that is left."""
+        return max(self.median, 0.0) / self.least_squares if self.least_squares > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect from `PrivateLinearRegression` at this budget."""
+
+    rows: int
+    columns: int
+    epsilon: float
+    delta: float
+    k: int
+    outlooks: tuple[Outlook, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for JSON."""
+        record = {name: getattr(self, name) for name in ("rows", "columns", "epsilon", "delta", "k")}
+        return record | {"outlooks": [asdict(o) | {"kept": o.kept} for o in self.outlooks]}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.rows:,} rows, {self.columns:,} columns, ε = {self.epsilon:g}, δ = {self.delta:g}: "
+            + (f"about {self.k} columns would be used." if self.k else "too little for more than a constant."),
+            "",
+            "signal  R² not private  R² private  one in ten below … above  kept",
+            "──────  ──────────────  ──────────  ────────────────────────  ────",
+        ]
+        for o in self.outlooks:
+            span = f"{_short(o.low)} … {_short(o.high)}"
+            cells = f"{_short(o.least_squares):>14}  {_short(o.median):>10}  {span:>24}  {o.kept:4.0%}"
+            lines.append(f"{o.signal:6.1f}  {cells}")
+        lines += ["", "signal: the R² that there is to find. kept: R² private, as a part of R² not private."]
+        lines += ["Simulated on made-up tables; no data was read and nothing was spent."]
+        return "\n".join(lines)
+
+
+def plan(
+    rows: int,
+    columns: int,
+    epsilon: float,
+    delta: float = 1e-6,
+    *,
+    trials: int = TRIALS,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Plan:
+    """Simulate `PrivateLinearRegression` on made-up tables of this shape.
+
+    `progress` is called with the part that is done. The same arguments give the same answer.
+    """
+    for name, value, least in (("rows", rows, 0), ("columns", columns, 1), ("trials", trials, 1)):
+        if not is_whole(value, least) or value > MOST:
+            raise ValueError(f"{name} must be a whole number between {least} and {MOST:g}, got {value!r}")
+    rows, columns = int(rows), int(columns)
+    budget = Budget(epsilon, delta)
+    check_budget(budget)
+    drawn = min(columns, MOST_COLUMNS)
+    simulated = min(rows, max(MOST_ROWS, 20 * drawn))
+    # Fewer rows at a larger budget: what counts is the number of rows times μ.
+    more = adaptive_budget(budget) * Fraction(rows, max(simulated, 1)) ** 2
+    larger = budget if simulated == rows else Budget(adaptive_cost(more, budget.delta), budget.delta)
+    size = rows * sqrt(adaptive_budget(budget))
+    outlooks = []
+    for i, signal in enumerate(STRENGTHS):
+        scores = []
+        for trial in range(trials):
+            scores.append(_trial(simulated, drawn, signal, larger, np.random.default_rng([seed, i, trial])))
+            if progress:
+                progress((i * trials + trial + 1) / (len(STRENGTHS) * trials))
+        private, exact = np.array(scores).T
+        low, median, high = np.quantile(private, [0.1, 0.5, 0.9])
+        outlooks.append(Outlook(signal, float(np.median(exact)), float(median), float(low), float(high)))
+    k = make_schedule(size, columns, None).columns
+    return Plan(rows, columns, budget.epsilon, budget.delta, k, tuple(outlooks))
+
+
+def _trial(
+    rows: int, columns: int, signal: float, budget: Budget, generator: np.random.Generator
+) -> tuple[float, float]:
+    """R² on new records of one private fit, and of least squares, on one made-up table."""
+    X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
+    records = MemoryEngine(read_table(X[:rows]), y[:rows], 1)
+    model = Fitting(AdaptiveAccount(budget, SeededNoise(generator)), records, None).run()
+    fresh, truth = X[rows:], y[rows:]
+    design = np.column_stack([np.ones(len(X)), X])
+    exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
+    return _r2(truth, model.predict(read_table(fresh))), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+
+
+def _short(r2: float) -> str:
+    return f"{r2:.2f}" if r2 >= -1 else "< -1"
+
+
+def _r2(truth: Float64, predicted: Float64) -> float:
+    return float(1 - ((truth - predicted) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+
+def made_up(rows: int, columns: int, signal: float, generator: np.random.Generator) -> tuple[Float64, Float64]:
+    """A table such as people have: correlated columns, of which some are skewed and some are 0/1, on various scales.
+
+    The label is linear in the columns, with coefficients of very different size, plus noise: least squares on endless
+    data would explain `signal` of its variance.
+    """
+    factors = max(columns // 4, 1)
+    loadings = generator.normal(size=(factors, columns)) * (generator.random((factors, columns)) < 2 / factors)
+    normal = generator.normal(size=(rows, factors)) @ loadings + generator.normal(size=(rows, columns))
+    normal /= np.sqrt((loadings**2).sum(axis=0) + 1)
+    kind = generator.integers(4, size=columns)  # half are normal, a quarter skewed, a quarter 0/1
+    X = np.where(kind == 2, np.exp(normal), np.where(kind == 3, normal > 0.5, normal))
+    effects = generator.normal(size=columns) * generator.permutation(0.8 ** np.arange(columns))
+    part = (X / np.where(kind == 2, 2.16, np.where(kind == 3, 0.46, 1.0))) @ effects  # their standard deviations
+    part /= max(part.std(), 1e-12)
+    y = sqrt(signal) * part + sqrt(1 - signal) * generator.normal(size=rows)
+    scales = 10.0 ** generator.uniform(-2, 3, size=columns)
+    return X * scales + scales * generator.normal(size=columns), 50 + 10 * y

@@ -1,0 +1,86 @@
+"""Who gets how much of the budget: a public function of the (privately counted) size of the data.
+
+Everything is measured by S = n·μ, the number of records times the total μ of Gaussian differential privacy: what the
+data can carry at this budget. What the constants are worth, with each data set left out in turn: results/flagship/.
+"""
+
+from dataclasses import dataclass
+
+COUNT = 0.01  # of the budget, for the number of records
+SMALLEST_SIZE = 50  # a smaller S gives a constant
+MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
+FEWEST_COLUMNS = 3
+CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
+NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
+
+# The label comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
+TARGET_MEDIAN = (25, 0.01, 0.30)
+TARGET_HISTOGRAM = (80, 0.02, 0.25)
+TARGET_MEAN = (15, 0.002, 0.03)
+# Of what is left for the columns and the regression:
+SELECTION = 0.25
+MEDIANS = 0.05
+HISTOGRAMS = 0.12
+QUANTILE = 0.02  # each of two, for the clip of residuals, if S is at least QUANTILE_SIZE
+QUANTILE_SIZE = 150
+# Of what is left for the regression, in each phase. In the first two, PRODUCTS of that are for Σ u·uᵀ.
+PHASES = (0.30, 0.25, 0.45)
+PRODUCTS = 0.4
+SQUARES = 0.01  # of the last phase, for the residual variance
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Number of columns to use, and parts of the budget. They add up to 1."""
+
+    columns: int
+    capacity: int  # how many columns the data could carry
+    target_median: float
+    target_histogram: float
+    target_mean: float
+    recount: float = 0.0
+    selection: float = 0.0
+    medians: float = 0.0
+    histograms: float = 0.0
+    quantile: float = 0.0
+    regression: float = 0.0
+
+    @property
+    def target(self) -> float:
+        """What the label's median, histogram and mean get together."""
+        return self.target_median + self.target_histogram + self.target_mean
+
+    @property
+    def total(self) -> float:
+        columns = self.selection + self.medians + self.histograms
+        return COUNT + self.target + self.recount + columns + 2 * self.quantile + self.regression
+
+
+def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
+    """For data of this size with `available` columns, of which a user wants at most `wanted`."""
+    if size < SMALLEST_SIZE:
+        return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
+    capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
+    columns = min(available, max(FEWEST_COLUMNS, capacity))
+    if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
+        columns = available
+    columns = min(columns, wanted or columns)
+    median, histogram, mean = (
+        min(max((enough / size) ** 2, low), high)
+        for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
+    )
+    rest = 1 - COUNT - median - histogram - mean
+    selection = SELECTION if columns < available else 0.0
+    quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
+    return Schedule(
+        columns,
+        capacity,
+        median,
+        histogram,
+        mean,
+        selection=rest * selection,
+        medians=rest * MEDIANS,
+        histograms=rest * HISTOGRAMS,
+        quantile=rest * quantile,
+        regression=rest * (1 - selection - MEDIANS - HISTOGRAMS - 2 * quantile),
+    )

@@ -1,0 +1,84 @@
+"""What the selectors share: the public attributes of a fitted selector, and `transform`."""
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from privreg.engines.base import Engine
+from privreg.engines.registry import is_dask
+from privreg.estimators.base import PrivateEstimator, is_whole
+from privreg.privacy.account import Account, PlannedAccount
+from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Event, gaussian_cost
+
+MOST_ACCOUNTED = 10_000  # picks
+
+
+class PrivateSelector(SelectorMixin, PrivateEstimator):
+    """A scikit-learn selector that chooses `k` feature columns privately and keeps a receipt.
+
+    After `fit`: `ranking_` (column numbers in the order chosen), `selected_features_` (their names, or numbers for an
+    array), `receipt_`. If there are no more than k columns, all are chosen and nothing is spent.
+    """
+
+    k: int
+
+    ranking_: NDArray[np.int64]
+
+    @property
+    def selected_features_(self) -> list[Any]:
+        """The chosen columns in order: names, or numbers for an array."""
+        check_is_fitted(self)
+        return self._labels(self.ranking_.tolist())
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The chosen columns of X in their original order, float64, NaN where a value is missing."""
+        if is_dask(X):
+            raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
+        chosen = np.flatnonzero(self._get_support_mask()).tolist()
+        return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the chosen columns, in their original order."""
+        check_is_fitted(self)
+        fitted = getattr(self, "feature_names_in_", None)
+        if input_features is not None and fitted is not None and list(input_features) != list(fitted):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        return np.array(self._names, np.object_)[self._get_support_mask()]
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(len(self._names), np.bool_)
+        mask[self.ranking_] = True
+        return mask
+
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
+        if not is_whole(self.k):
+            raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
+
+    def _plan(self, budget: Budget, columns: int) -> list[Event]:
+        return [] if self.k >= columns else self._selection_plan(budget)
+
+    def _mu_squared(self, budget: Budget) -> Fraction | None:
+        """The cost of choosing: that there are no more than k columns is not known yet."""
+        if self.k > MOST_ACCOUNTED:
+            return None
+        costs = [gaussian_cost(event) for event in self._selection_plan(budget)]
+        return None if None in costs else sum((c for c in costs if c is not None), Fraction())
+
+    def _learn(self, account: PlannedAccount, engine: Engine) -> None:
+        chosen = self._select(account, account.plan, engine) if account.plan else list(range(len(engine)))
+        self.ranking_ = np.array(chosen, np.int64)
+
+    @abstractmethod
+    def _selection_plan(self, budget: Budget) -> list[Event]:
+        """The releases that `_select` will make."""
+
+    @abstractmethod
+    def _select(self, account: Account, plan: list[Event], engine: Engine) -> list[int]:
+        """Carry out the plan and return the chosen columns in order."""

@@ -1,0 +1,187 @@
+"""The Tukey mechanism: many small models, and a private draw of a point that lies deep among them."""
+
+import warnings
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+
+from privreg._types import Float64, Int64
+from privreg.data.tables import Categories
+from privreg.engines.base import Engine
+from privreg.errors import NotReleasedWarning
+from privreg.estimators.budgets import check_tukey_budget
+from privreg.estimators.regressor import PrivateRegressor
+from privreg.kernels.groups import sort_by_group
+from privreg.kernels.least_squares import solve_groups
+from privreg.kernels.ranks import MAX_RECORDS
+from privreg.mechanisms.count import check_share, lower_count, plan_count
+from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_draw, should_pass
+from privreg.privacy.account import Account, PlannedAccount
+from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Event, Laplace, ProposeTestRelease
+from privreg.privacy.ledger.ledger import Ledger
+
+CALIBRATIONS = {c.name: c for c in (STRICT, PAPER)}
+# Records in a group for each coefficient to fit, most to fewest: the first that leaves enough models is taken.
+GROUP_SIZES = (4.0, 3.0, 2.5, 2.0, 1.5, 1.25)
+JITTER = 2.0**-20  # of a coefficient's natural unit: a value that many groups share gets a volume
+
+
+class TukeyRegression(PrivateRegressor):
+    """Linear regression by the Tukey mechanism: no data bounds, and little influence of outliers.
+
+    A private lower estimate of the number of records sets the number m of groups. Every record draws its group, each
+    group fits least squares with an intercept, and a point of large approximate Tukey depth among the m models is
+    drawn, if a noisy test finds the models stable enough for the draw to be private. It needs some hundred models
+    (about 550/epsilon for 5 features, more for more), so it suits tables with many records and few features.
+
+    Coefficients are drawn independently of each other. Where two of them nearly cancel, as the intercept and the
+    coefficient of a column far from 0 do, predictions suffer: subtract a public reference value first (year − 2000).
+
+    If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
+    constant 0.
+
+    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/test_depth.py, tests/test_tukey_privacy.py.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget; delta must be positive.
+    calibration : "strict" protects one record. "paper" is the published method (equal groups of n // m records, weights
+        exp(ε·depth), the published safety test); its draw is private for adding or removing one model. As one record
+        can move every group, that is no guarantee for a record, and the receipt says so.
+    group_size : records in a group on average; "auto" takes the largest of 4, 3, 2.5, 2, 1.5, 1.25 for each coefficient
+        that leaves enough models ("strict"), or one for each ("paper").
+    n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
+    count_share : part of epsilon spent on the number of records.
+    categories : declared levels of text or code columns of a data frame, by column name.
+    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
+    n_jobs : number of threads as in scikit-learn; −1 uses every core.
+    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the model, in the units of the data.
+    released_ : whether the test passed.
+    n_models_ : m.
+    receipt_ : what was spent.
+    """
+
+    n_models_: int
+    released_: bool
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        calibration: str = "strict",
+        group_size: float | str = "auto",
+        n_records: int | None = None,
+        count_share: float = 0.05,
+        categories: Categories | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.group_size = group_size
+        self.n_records = n_records
+        self.count_share = count_share
+        self.categories = categories
+        self.ledger = ledger
+        self.dataset = dataset
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _of_a_model(self) -> bool:
+        return self.calibration == PAPER.name
+
+    def _unit(self, people: bool) -> str:  # noqa: ARG002
+        return CALIBRATIONS[self.calibration].unit
+
+    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
+        check_tukey_budget(budget)
+        if self.calibration not in CALIBRATIONS:
+            raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
+        size, n = self.group_size, self.n_records
+        if size != "auto" and (not isinstance(size, Real) or isinstance(size, bool) or not 1 <= size < np.inf):
+            raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
+        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n > MAX_RECORDS):
+            raise ValueError(f"n_records must be None or a whole number of at most {MAX_RECORDS}, got {n!r}")
+        check_share(self.count_share)
+
+    def _plan(self, budget: Budget, columns: int) -> list[Event]:
+        left = Fraction(budget.epsilon)
+        plan: list[Event] = []
+        if self.n_records is None:
+            count = plan_count(budget, self.count_share)
+            left -= count.pure
+            plan.append(count)
+        name = "test stability, draw a model"
+        return [*plan, plan_draw(name, left, budget.delta, columns + 1, CALIBRATIONS[self.calibration])]
+
+    def _learn(self, account: PlannedAccount, engine: Engine) -> None:
+        calibration, draw = CALIBRATIONS[self.calibration], cast(ProposeTestRelease, account.plan[-1])
+        n = self.n_records
+        if n is None:
+            n = lower_count(account, cast(Laplace, account.plan[0]), engine.n_records)
+        self.n_models_ = self._number_of_models(int(n), len(engine) + 1, draw)
+        model = None
+        if can_pass(self.n_models_, draw, calibration):
+            model = draw_deep(account, draw, self._models(account, engine), calibration)
+        self.released_ = model is not None
+        self.coef_ = np.zeros(len(engine)) if model is None else model[:-1]
+        self.intercept_ = 0.0 if model is None else float(model[-1])
+
+    def _tell(self) -> None:
+        if not self.released_:
+            warnings.warn(_NOT_RELEASED, NotReleasedWarning, stacklevel=3)
+
+    def _number_of_models(self, n: int, width: int, draw: ProposeTestRelease) -> int:
+        """How many models to fit if there are (at least) n records: public."""
+        if self.group_size != "auto":
+            return max(int(n / cast(float, self.group_size)), 1)
+        if self.calibration == "paper":
+            return max(n // width, 1)
+        for size in GROUP_SIZES:
+            m = max(int(n / (size * width)), 1)
+            if should_pass(m, width, draw, STRICT):
+                break
+        return m
+
+    def _models(self, account: Account, engine: Engine) -> Float64:
+        """One model for each group, as rows, the intercept last."""
+        n, m = engine.n_records, self.n_models_
+        if self.calibration == "paper":
+            order = np.argsort(account.groups(n, 2**62), kind="stable")
+            bounds = np.arange(m + 1) * (n // m)
+        else:
+            order, bounds = sort_by_group(account.groups(n, m), m)
+        width = len(engine) + 1
+        jitter = account.groups(m * width, 2**20).reshape(m, width)
+        models, units = np.concatenate(engine.over_groups(order, bounds, models_and_units), axis=1)
+        return np.asarray(models + units * (jitter / 2.0**19 - 1) * JITTER)
+
+    def _facts(self) -> list[str]:
+        if not self.released_:
+            return [_NOT_RELEASED]
+        return [f"A linear model of {len(self._names)} features, from the middle of {self.n_models_:,} small models."]
+
+
+def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:
+    """The model of each group, the intercept last, and what its last digits are worth."""
+    both = np.empty((2, bounds.size - 1, rows.shape[1] + 1))
+    solve_groups(rows, target, bounds, both[0], both[1])
+    return both
+
+
+_NOT_RELEASED = (
+    "No model was released: there are too few records for so many features at this epsilon, or the models of small "
+    "groups of records differ too much, so drawing one of them would not be private. Predictions are the constant 0. "
+    "More records, fewer features or a larger epsilon would help."
+)

@@ -1,0 +1,296 @@
+"""The kinds of release that a privacy plan is made of, each with its exact cost.
+
+Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given
+in those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every
+cost is an exact rational number. Proofs: docs/proofs/accounting.md.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
+from typing import Any, ClassVar
+
+
+def round_up(value: Fraction) -> float:
+    """The smallest float that is not below `value`."""
+    if value > Fraction(1.7e308):
+        return inf
+    if value < -Fraction(1.7e308):
+        return -1.7e308
+    result = float(value)
+    return result if Fraction(result) >= value else nextafter(result, inf)
+
+
+def round_down(value: Fraction) -> float:
+    """The largest float that is not above `value`."""
+    return -round_up(-value)
+
+
+PI_OVER_8 = Fraction(nextafter(pi, inf)) / 8  # not below π/8
+WORDS = 2**32  # a record is in a sample if one of so many words is below `kept`
+LARGE = 700  # e^ε of a larger ε is no float
+
+
+def pick_epsilon(mu_squared: float) -> float:
+    """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy."""
+    return sqrt(mu_squared / round_up(PI_OVER_8)) * (1 - 1e-15)
+
+
+def amplified(epsilon: Fraction, kept: int) -> Fraction:
+    """Not below ln(1 + q(e^ε − 1)), q = kept/2³²: what ε becomes on a sample. Proof: docs/proofs/sampling.md."""
+    q = Fraction(kept) / WORDS
+    if q == 1 or epsilon > LARGE:
+        return epsilon
+    if epsilon < Fraction(1, 2**40):
+        return q * epsilon * (1 + epsilon)  # nothing underflows; e^ε − 1 ≤ ε + ε² and ln(1 + x) ≤ x
+    # The margin is far above the rounding of two functions and a product; ln(1 + x) does not magnify relative errors.
+    return min(epsilon, Fraction(log1p(float(q) * expm1(round_up(epsilon))) * (1 + 1e-12)))
+
+
+class _Release:
+    mechanism: ClassVar[str]
+    name: str
+
+    @property
+    def pure(self) -> Fraction | None:
+        """ε of pure differential privacy, or None if the step has none."""
+        return None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """ρ of zero-concentrated differential privacy, or None if the step has none."""
+        return None
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """μ² of Gaussian differential privacy (up to `rounding`, if it has one), or None if the step has none."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {k: v for k, v in vars(self).items() if k != "name"}
+
+    def cost(self) -> dict[str, float]:
+        """The step's own cost, rounded up, in each currency it has."""
+        own = {"epsilon": self.pure, "rho": self.rho}
+        return {k: round_up(v) for k, v in own.items() if v is not None}
+
+    def __post_init__(self) -> None:
+        for key, value in self.parameters.items():
+            if not isfinite(value) or value <= 0:
+                raise ValueError(f"{key} must be a positive finite number, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Pick(_Release):
+    """Exponential mechanism by Gumbel noise of `scale` on integer scores.
+
+    `range` bounds how far the changes of any two scores can lie apart when one record is added. The step is
+    ε-bounded-range with ε = range/scale: ε-DP, ε²/8-zCDP, and μ-GDP with μ² = πε²/8.
+    """
+
+    mechanism: ClassVar[str] = "exponential"
+    name: str
+    range: int
+    scale: float
+    grid: int = 1
+
+    @property
+    def pure(self) -> Fraction:
+        return Fraction(self.range) / Fraction(self.scale)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 8
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return self.pure**2 * PI_OVER_8
+
+
+@dataclass(frozen=True)
+class SampledPicks(_Release):
+    """So many picks in a row, each as in `Pick`, all on one sample that keeps each record with probability kept/2³².
+
+    On the sample they are E-DP with E = picks·range/scale; on the table ε-DP with ε ≥ ln(1 + q(e^E − 1)). As any ε-DP
+    mechanism they are ε²/2-zCDP and 2ε-bounded-range. Proof: docs/proofs/sampling.md. Exact check:
+    tests/test_sampling.py.
+    """
+
+    mechanism: ClassVar[str] = "sampled picks"
+    name: str
+    range: int
+    scale: float
+    picks: int
+    kept: int
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kept > WORDS:
+            raise ValueError(f"kept must be at most 2**32, got {self.kept!r}")
+
+    @property
+    def pure(self) -> Fraction:
+        return amplified(Fraction(self.picks) * Fraction(self.range) / Fraction(self.scale), self.kept)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return (2 * self.pure) ** 2 * PI_OVER_8
+
+
+@dataclass(frozen=True)
+class Laplace(_Release):
+    """Discrete Laplace noise of `scale` on an integer that moves by at most `sensitivity`."""
+
+    mechanism: ClassVar[str] = "laplace"
+    name: str
+    sensitivity: int
+    scale: float
+    grid: int = 1
+
+    @property
+    def pure(self) -> Fraction:
+        return Fraction(self.sensitivity) / Fraction(self.scale)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.pure**2 / 2
+
+
+@dataclass(frozen=True)
+class Gaussian(_Release):
+    """Discrete Gaussian noise of `scale` on `coordinates` integers whose squared ℓ2 change is bounded."""
+
+    mechanism: ClassVar[str] = "gaussian"
+    name: str
+    sensitivity_squared: int
+    scale: float
+    coordinates: int
+    grid: int = 1
+
+    @classmethod
+    def costing(cls, name: str, mu_squared: float, grid: int, coordinates: int = 1) -> "Gaussian":
+        """The step that costs `mu_squared` for a statistic that moves by at most 1, in steps of 1/grid."""
+        return cls(name, grid**2, grid / sqrt(mu_squared), coordinates, grid)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.mu_squared / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return Fraction(self.sensitivity_squared) / Fraction(self.scale) ** 2
+
+    @property
+    def rounding(self) -> Fraction:
+        """Bound on the total variation distance to a rounded continuous Gaussian: 1/(8σ²) a coordinate."""
+        return self.coordinates / (8 * Fraction(self.scale) ** 2)
+
+
+@dataclass(frozen=True)
+class GaussianMatrix(_Release):
+    """Discrete Gaussian noise on Σ u·uᵀ for integer rows u of squared norm at most `norm_squared`, mirrored.
+
+    Entries on the diagonal get noise of `scale`, those above it of `off_scale` ≥ scale/√2. As
+    Σ u_i⁴ + 2·Σ_{i<j} u_i²u_j² = |u|⁴, one row costs no more than |u|⁴/scale². Proof: docs/proofs/moments.md.
+    """
+
+    mechanism: ClassVar[str] = "gaussian matrix"
+    name: str
+    norm_squared: int
+    scale: float
+    width: int
+    grid: int = 1
+
+    @property
+    def off_scale(self) -> float:
+        return nextafter(self.scale / sqrt(2) * (1 + 1e-15), inf)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.mu_squared / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        widest = max(Fraction(self.scale) ** -2, Fraction(self.off_scale) ** -2 / 2)
+        return Fraction(self.norm_squared) ** 2 * widest
+
+    @property
+    def rounding(self) -> Fraction:
+        off = self.width * (self.width - 1) // 2
+        return self.width / (8 * Fraction(self.scale) ** 2) + off / (8 * Fraction(self.off_scale) ** 2)
+
+
+@dataclass(frozen=True)
+class BlackBox(_Release):
+    """A mechanism known only to be (epsilon, delta)-DP."""
+
+    mechanism: ClassVar[str] = "black box"
+    name: str
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError(f"epsilon must be a finite number ≥ 0, got {self.epsilon!r}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
+
+    def cost(self) -> dict[str, float]:
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+
+@dataclass(frozen=True)
+class ProposeTestRelease(_Release):
+    """A test with Laplace noise of `scale`, then, if it passes, a draw by depth with weights exp(rate·depth).
+
+    The draw costs `steps`·rate (how far one unit of privacy can move depth up and down together) and `rounding`. Both
+    the test's chance to pass wrongly and the draw's own δ are at most `delta`, and only one of them applies.
+    Proof: docs/proofs/tukey.md.
+    """
+
+    mechanism: ClassVar[str] = "propose-test-release"
+    name: str
+    scale: float
+    rate: float
+    steps: int
+    rounding: float
+    delta: float
+    grid: int = 1
+
+    @property
+    def epsilon(self) -> Fraction:
+        return 1 / Fraction(self.scale) + self.steps * Fraction(self.rate) + Fraction(self.rounding)
+
+    @property
+    def threshold(self) -> int:
+        """The noisy distance passes from here on: with distance −1 that has probability at most `delta`."""
+        return max(ceil(Fraction(self.scale) * Fraction(-log(2 * self.delta) * (1 + 1e-12))), 0)
+
+    def cost(self) -> dict[str, float]:
+        return {"epsilon": round_up(self.epsilon), "delta": self.delta}
+
+
+Event = Pick | SampledPicks | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease
+
+_KINDS: dict[str, type[Event]] = {
+    kind.mechanism: kind
+    for kind in (Pick, SampledPicks, Laplace, Gaussian, GaussianMatrix, BlackBox, ProposeTestRelease)
+}
+
+
+def gaussian_cost(event: Event) -> Fraction | None:
+    """μ² of a step: its own, or that of any ε-DP mechanism, which is 2ε-bounded-range; None if it has neither."""
+    if event.mu_squared is None and event.pure is not None:
+        return (2 * event.pure) ** 2 * PI_OVER_8
+    return event.mu_squared
+
+
+def event_from_dict(record: dict[str, Any]) -> Event:
+    """A step from its entry in `Receipt.to_dict`."""
+    return _KINDS[record["mechanism"]](name=record["name"], **record["parameters"])

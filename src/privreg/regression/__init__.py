@@ -1,1 +1,0 @@
-"""Private linear regression, one method a file."""

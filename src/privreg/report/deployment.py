@@ -1,0 +1,165 @@
+"""A release as a record of the OpenDP Deployments Registry, for programs and for those who want to register it.
+
+Keys and values are those of github.com/opendp/deployments-registry-data (schemas/deployments-schema.yaml, commit
+057e5d81). What only the publisher knows is an empty string. The key `privreg` is ours: take it off to register.
+"""
+
+import json
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from privreg import __version__
+from privreg._format import count_of
+from privreg.privacy.receipt import Receipt
+from privreg.report import guarantee
+from privreg.report.context import Context
+from privreg.results.release import Release
+
+UNKNOWN = ""
+_MECHANISMS = {
+    "exponential": "exponential mechanism (Gumbel noise on integer scores)",
+    "sampled picks": "exponential mechanism on a secret Poisson sample of the records",
+    "laplace": "discrete Laplace noise",
+    "gaussian": "discrete Gaussian noise",
+    "gaussian matrix": "discrete Gaussian noise on symmetric matrices",
+    "propose-test-release": "propose-test-release, then the exponential mechanism on Tukey depth",
+    "black box": "a mechanism known by its ε and δ only",
+}
+
+
+def deployment_record(release: Release, asked: Context) -> dict[str, Any]:
+    """Plain values, ready for JSON: lists, no numbers that JSON does not have."""
+    receipt = release.receipt
+    deployment = {
+        "basic": _basic(release, asked),
+        "dp_variant": _variant(release),
+        "privacy_loss": _privacy_loss(release, asked),
+        "deployment_model": _deployment_model(asked),
+        "implementation": _implementation(receipt),
+        "administrative": {"status": "Draft", "registry_authors": [UNKNOWN], "tier": 2},
+    }
+    ours = {
+        "version": __version__,
+        "model": "central",
+        "unit": receipt.unit,
+        "parameters": deployment["privacy_loss"]["privacy_parameters"],
+        "accounting": deployment["implementation"]["composition"],
+        "implementation": deployment["implementation"]["mechanisms"],
+        "asked": {"data": asked.data_name, "command": asked.command_line, "person": asked.person, "date": asked.day},
+        "ledger": asked.ledger_entry,
+        "receipt": receipt.to_dict(),
+        "release": {key: value for key, value in release.to_dict().items() if key != "receipt"},
+    }
+    record: dict[str, Any] = _plain({"url_slug": UNKNOWN, "deployment": deployment, "privreg": ours})
+    return record
+
+
+def as_json(record: dict[str, Any]) -> str:
+    """To be read by people as well; half characters, which no file can hold, are written as escapes."""
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _basic(release: Release, asked: Context) -> dict[str, Any]:
+    data = f" in {asked.data_name}" if asked.data_name else ""
+    used = len(release.coefficients)
+    model = f"A linear model of {count_of(used, 'column')}" if used else "A constant"
+    return {
+        "name": f"Private linear model of {release.target}{data}",
+        "data_curators": [{"data_curator_name": UNKNOWN, "data_curator_type": UNKNOWN}],
+        "description": f"{model} that predicts {release.target}, fitted by {release.method} of privreg {__version__}.",
+        "intended_use": UNKNOWN,
+        "data_product_type": "Machine learning model",
+        "data_product_region": UNKNOWN,
+        "data_product_sector": UNKNOWN,
+        "publication_date": asked.day,
+    }
+
+
+def _variant(release: Release) -> dict[str, Any]:
+    receipt = release.receipt
+    name = "Approximate DP" if guarantee.bounds(receipt)[1] else "Pure DP"
+    if guarantee.is_custom(receipt):
+        name = "Custom"
+    return {
+        "variant_name": name if receipt.private else UNKNOWN,
+        "data_domain": "All tables with these columns and any number of records: "
+        + ", ".join([*release.columns, release.target]),
+        "unprotected_quantities": "Treated as public: the names and types of columns, declared levels of categories, "
+        "and all settings. Running time is not protected.",
+    }
+
+
+def _privacy_loss(release: Release, asked: Context) -> dict[str, Any]:
+    receipt = release.receipt
+    epsilon, delta = guarantee.bounds(receipt)
+    unit = f" People are told apart by the column {asked.person}." if asked.person else ""
+    spent = f"The bound that was asked for. The steps that were made add up to ε = {receipt.epsilon:.6g}, "
+    details = f"{spent}δ = {receipt.delta:g}."
+    loss: dict[str, Any] = {
+        "privacy_unit": receipt.unit,
+        "privacy_unit_details": f"Tables are neighbours if they differ by adding or removing {receipt.unit}.{unit}",
+        "privacy_parameters": {"epsilon": epsilon, "delta": delta} if receipt.private else {},
+        "privacy_parameters_details": details
+        if receipt.private
+        else "NOT PRIVATE: the noise came from a seed, so no parameters hold.",
+    }
+    if release.records is not None and receipt.rows == 1:  # one record is one unit
+        loss["number_of_privacy_units"] = round(release.records)
+    return loss
+
+
+def _deployment_model(asked: Context) -> dict[str, Any]:
+    kept = "a ledger keeps count of them" if asked.ledger else "no ledger was used"
+    return {
+        "model_name": "Central",
+        "model_name_details": "One party holds the records, runs privreg, and hands on what it releases.",
+        "trust_assumptions": "Whoever holds the records, and the computer that privreg runs on, are trusted.",
+        "actors": UNKNOWN,
+        "release_type": "One release",
+        "release_type_details": f"One fitted model. Further fits on the same records add to the privacy loss; {kept}.",
+        "data_source_type": UNKNOWN,
+        "data_source_type_details": UNKNOWN,
+        "access_type": "Non-interactive",
+        "access_type_details": "The model and its report are handed on as they are.",
+    }
+
+
+def _implementation(receipt: Receipt) -> dict[str, Any]:
+    used = dict.fromkeys(_MECHANISMS[event.mechanism] for event in receipt.events)
+    source = "the operating system's randomness" if receipt.private else "a seed (not private)"
+    composition = (
+        "Planned beforehand; the total is recomputed from all steps by pure, zero-concentrated and Gaussian "
+        "differential privacy."
+        if receipt.rows is None
+        else "Gaussian differential privacy with steps chosen on the way: their μ² add up, within the budget."
+    )
+    return {
+        "preprocessing_and_hyperparameter_tuning": "Inside privreg: records with missing or undeclared values are left "
+        "out; nothing is tuned on the data outside the budget. What was done before is not known to privreg.",
+        "mechanisms": f"{'; '.join(used) or 'none'}. Statistics are integers, computed exactly; noise comes from "
+        f"OpenDP's discrete samplers, fed by {source}. Running time is not protected. privreg {__version__}.",
+        "composition": composition,
+        "post_processing": "Coefficients, intervals, notes and this record are computed from the noisy results only.",
+        "justification": UNKNOWN,
+        "utility": "No measure of accuracy was released.",
+        "additional_information": UNKNOWN,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Values as they come back from JSON."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, Decimal):
+        return _plain(float(value))
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,1 +1,0 @@
-"""Private feature selection: DPKendall and SubLasso."""
