@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from privreg._format import number, text_table
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
@@ -86,16 +87,6 @@ def order_chosen(features: list[Any]) -> str:
 def describe(notes: list[str], names: list[Any], coef: Float64, intercept: float, receipt: Receipt) -> str:
     """Notes, a table of coefficients and the receipt."""
     rows: list[tuple[str, ...]] = [("feature", "coefficient")]
-    rows += [(str(name), f"{value:.5g}") for name, value in zip(names, coef.tolist(), strict=True)]
-    rows.append(("(intercept)", f"{intercept:.5g}"))
-    return "\n".join([*notes, "", *aligned(rows), "", str(receipt)])
-
-
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows of a table as lines, the first row as its head: names to the left, everything else to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
-        for name, *cells in rows
-    ]
-    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]
+    rows += [(str(name), number(value)) for name, value in zip(names, coef.tolist(), strict=True)]
+    rows.append(("(intercept)", number(intercept)))
+    return "\n".join([*notes, "", *text_table(rows), "", str(receipt)])

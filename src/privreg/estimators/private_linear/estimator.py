@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed, plain_span
+from privreg._format import listed, number, span, supported, text_table
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
@@ -16,7 +16,7 @@ from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.private_linear.fitting import Fitting
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.regressor import PrivateRegressor, aligned
+from privreg.estimators.regressor import PrivateRegressor
 from privreg.mechanisms.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
@@ -192,23 +192,23 @@ class PrivateLinearRegression(PrivateRegressor):
         interval = self.confidence_interval()
         for j, name in zip(chosen, self._labels(chosen), strict=True):
             rows.append(
-                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", plain_span(*interval[j]),
-                 plain_span(*self.linear_range_[j]))
+                (str(name), supported(self.coef_[j], error := self.standard_error_[j]), supported(error, error),
+                 span(*interval[j]), span(*self.linear_range_[j]))
             )  # fmt: skip
         error, *ends = self.intercept_interval()
-        told = (f"{error:.2g}", plain_span(*ends)) if isfinite(error) else ("", "")
-        rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
-        lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
+        told = (supported(error, error), span(*ends)) if isfinite(error) else ("", "")
+        rows.append(("(intercept)", supported(self.intercept_, error), *told, ""))
+        lines = [*self._notes(), "", *text_table(rows), "", str(self.receipt_)]
         return "\n".join(lines)
 
     def _facts(self) -> list[str]:
-        used, span = len(self._chosen()), self.prediction_range()
+        used, ends = len(self._chosen()), self.prediction_range()
         records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
-        if span is None:
+        if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [
             f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
-            f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}.",
+            f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
