@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import dask.dataframe as dd
@@ -28,7 +29,7 @@ from privreg import (
     load_model,
 )
 from privreg.cli import check
-from privreg.cli.request import TableOptions
+from privreg.cli.job import Job
 from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
@@ -102,7 +103,9 @@ def test_whole_numbers_that_a_file_writes_with_a_point(folder, people):
     """As pandas does if some are missing: without this, no record would have a declared level."""
     people.assign(education=people["education"].where(people.index > 9).astype(float)).to_csv("points.csv", index=False)
     assert "\n1.0," in (folder / "points.csv").read_text()
-    opened = check.open_source(TableOptions(Path("points.csv"), "pay", ["education"], category=["education=1,2,3"]))
+    budget = {"epsilon": Decimal(1), "delta": Decimal("1e-6"), "method": "auto", "k": "auto"}
+    columns = {"target": "pay", "features": ["education"], "category": ["education=1,2,3"]}
+    opened = check.open_table(Job("fit", Path("points.csv"), **columns, **budget))
     table = read_table(opened.file.read(["education"], opened.columns.categories), opened.columns.categories)
     assert table.complete().sum() == ROWS - 10
 
