@@ -90,7 +90,7 @@ def predictions(model, kind):
 
 def saved(folder, fit, kind="pandas", **names):
     path = folder / f"{fit}-{kind}.json"
-    save_model(fitted(fit, kind), path, **names)
+    save_model(release_of(fitted(fit, kind), **names), path)
     return path
 
 
@@ -179,7 +179,7 @@ def test_an_array_stands_for_a_frame_of_numbers(tmp_path, method):
     """The model in the file does what the fitted one does."""
     numbers = table("pandas")[["age", "rooms", "far"]]
     model = make_method(method, k=2, calibration="strict").fit(numbers, columns()[1])
-    save_model(model, tmp_path / "model.json")
+    save_model(release_of(model), tmp_path / "model.json")
     back = load_model(tmp_path / "model.json")
     with pytest.warns(UserWarning, match="X does not have valid feature names, but LoadedModel was fitted|but Private"):
         assert np.array_equal(back.predict(numbers.to_numpy()), model.predict(numbers))
@@ -294,8 +294,8 @@ def test_what_cannot_be_saved(tmp_path):
 
     X, y = table("numpy"), columns()[1]
     for model in (Mine(rounds=2, random_state=1).fit(X, y), NonDP().fit(X, y)):
-        with pytest.raises(ModelFileError, match="cannot be written"):
-            save_model(model, tmp_path / "model.json")
+        with pytest.raises((ModelFileError, TypeError), match="cannot be written|is not a private model"):
+            save_model(release_of(model), tmp_path / "model.json")
     assert list(tmp_path.iterdir()) == []
 
 

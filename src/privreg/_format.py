@@ -107,3 +107,13 @@ def _up(value: float, digits: int) -> str:
 def listed(names: list[str], most: int = 8) -> str:
     """Names in a sentence; of many the first."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def text_table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as lines, the first row as its head: names to the left, everything else to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
+        for name, *cells in rows
+    ]
+    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]

@@ -37,7 +37,7 @@ def run_fit(
     release = release_of(estimator, source.target, name)
     ledger = _entry(spending, estimator.ledger_entry_)
     asked = Context(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
-    files, failures = _write(estimator, release, asked, outputs)
+    files, failures = _write(release, asked, outputs)
     if as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
@@ -46,14 +46,12 @@ def run_fit(
         raise failure
 
 
-def _write(
-    estimator: Any, release: Release, asked: Context, outputs: OutputOptions
-) -> tuple[dict[str, str], list[OSError]]:
+def _write(release: Release, asked: Context, outputs: OutputOptions) -> tuple[dict[str, str], list[OSError]]:
     """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
     files, failures = dict[str, str](), list[OSError]()
     if outputs.out is not None:
         try:
-            save_model(estimator, outputs.out, target=release.target, method=release.method)
+            save_model(release, outputs.out)
             files["model"] = str(outputs.out)
         except OSError as error:
             failures.append(error)

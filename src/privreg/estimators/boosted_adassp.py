@@ -128,6 +128,9 @@ class BoostedAdaSSP(PrivateRegressor):
     def _predict(self, table: Table) -> Float64:
         return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
 
+    def _shrunk_to(self) -> float:
+        return float(self.clip_x)
+
     def _facts(self) -> list[str]:
         return [
             f"A linear model of {len(self._names)} features, on records shrunk to norm {self.clip_x:g}: "
