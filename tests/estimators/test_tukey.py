@@ -1,13 +1,14 @@
 """TukeyRegression: one record replaces one model, and nothing else of it reaches the noise.
 
-The law of test and draw on given models is checked in test_depth.py; here is what connects records to models.
+The law of test and draw on given models is checked in mechanisms/test_depth.py; here is what connects records to
+models.
 """
 
 import numpy as np
 import pytest
 
-from privreg import TukeyRegression, base
-from privreg.estimators import tukey
+from privreg import TukeyRegression
+from privreg.estimators import base, tukey
 from privreg.estimators.tukey import GROUP_SIZES
 from privreg.kernels.volumes import log_volumes
 from privreg.mechanisms.depth import STRICT, distance_to_unsafety

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from commands import run
 from privreg import (
     BoostedAdaSSP,
     DPKendall,
@@ -32,7 +33,6 @@ from privreg.cli.request import TableOptions
 from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
-from test_cli import run
 
 ROWS = 400
 FIT = ("--target", "pay", "--epsilon", "1")

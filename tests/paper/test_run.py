@@ -26,6 +26,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
+from places import SHARED
 from privreg.cli.app import app
 from privreg.cli.paper import _overview
 from privreg.errors import DataError
@@ -41,7 +42,8 @@ from privreg.paper.watch import Watch
 from privreg.paper.workers import run_all
 
 PRIVREG = Path(sys.executable).parent / "privreg"
-PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "paper"
+
+PUBLIC = SHARED / "paper"
 
 
 def write_table(file, n, rng, columns=6, **more):

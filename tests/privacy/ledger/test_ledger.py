@@ -1,4 +1,4 @@
-"""The ledger's rule, checked exactly; real processes are in test_ledger_processes.py."""
+"""The ledger's rule, checked exactly; real processes are in privacy/ledger/test_processes.py."""
 
 import json
 import os

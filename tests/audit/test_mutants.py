@@ -23,7 +23,7 @@ def test_a_bug_is_caught(name):
 
 @pytest.mark.parametrize("check", [name for name in OTHER if name != "black box"])
 def test_no_alarm_without_a_bug(check):
-    """Of the checks that tests/test_replay.py and tests/test_blackbox.py do not run."""
+    """Of the checks that tests/audit/test_replay.py and tests/audit/test_blackbox.py do not run."""
     assert not OTHER[check][1]()
 
 

@@ -23,7 +23,7 @@ from privreg.engines.dask.opening import OnCluster
 from privreg.engines.dask.opening import cluster as own_cluster
 from privreg.engines.registry import open_engine
 from privreg.errors import NotPrivateWarning, PublicLevelsWarning, SchemaError
-from test_out_of_core import ESTIMATORS, assert_same, fitted, make_frame, write_parts
+from tables_on_disk import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of processes that end

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import privreg
-from privreg import NotPrivateWarning, PrivateLinearRegression, planner
+from privreg import NotPrivateWarning, PrivateLinearRegression
+from privreg.estimators.private_linear import planner
 from privreg.estimators.private_linear.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
 from privreg.privacy.accountant import Budget, adaptive_budget
 

@@ -11,29 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import privreg
+from commands import refused, run
 from privreg import Ledger, load_model
-from privreg.cli.app import app
 
 ROWS = 6000
-
-
-def run(*words, expect=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == expect, result.output
-    return result
-
-
-def refused(*words, status=2):
-    """The one line that a mistake gets."""
-    result = run(*words, expect=status)
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1, result.stderr
-    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -541,7 +524,7 @@ def test_ledger_mistakes_are_one_line(tmp_path, budget):
 
 
 def test_commands_race_for_a_budget(folder, tmp_path):
-    """Four for one that fits two; test_ledger_processes.py has eight processes, without the time that commands need."""
+    """Four for one that fits two; the ledger's own test has eight processes, without the time that commands need."""
     file = tmp_path / "b.db"
     run("ledger", "create", file, "--dataset", "d", "--epsilon", "2", "--delta", "0")
     program = os.path.join(os.path.dirname(sys.executable), "privreg")

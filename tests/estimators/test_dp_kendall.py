@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from exact import all_data_sets, assert_law, log_softmax
-from privreg import DPKendall, base
+from privreg import DPKendall
+from privreg.estimators import base
 from privreg.estimators.dp_kendall import ranges
 from privreg.mechanisms.screening import GRID, round_scores
 from privreg.privacy.accountant import Budget, even_picks

@@ -21,9 +21,9 @@ import yaml
 import pictures
 import privreg
 from browser import chromium
+from places import ROOT
 from privreg.cli.app import app
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 HOWTO = sorted((DOCS / "howto").glob("*.md"))
@@ -258,7 +258,7 @@ def test_every_public_name_is_on_the_page_and_has_a_docstring():
 
 def test_docstrings_become_definition_lists():
     docstring = ["Of |x| and coef_.", "", "Parameters", "----------", "a, b : the *first*, see `fit`", "    of both."]
-    assert rewrite([*docstring, "", "Proof: docs/proofs/peel.md, tests/test_peel.py."]) == [
+    assert rewrite([*docstring, "", "Proof: docs/proofs/peel.md, tests/mechanisms/test_peel.py."]) == [
         "Of \\|x\\| and coef\\_.",
         "",
         ".. rubric:: Parameters",
@@ -267,7 +267,7 @@ def test_docstrings_become_definition_lists():
         "    the \\*first\\*, see ``fit``",
         "    of both.",
         "",
-        "Proof: :doc:`/proofs/peel`, ``tests/test_peel.py``.",
+        "Proof: :doc:`/proofs/peel`, ``tests/mechanisms/test_peel.py``.",
     ]
 
 

@@ -1,6 +1,6 @@
 """Boosted AdaSSP: no record, however hostile, moves a released integer by more than its step claims.
 
-Proof: docs/proofs/adassp.md. The noise itself is covered by test_accountant.py and test_noise.py.
+Proof: docs/proofs/adassp.md. The noise itself is covered by privacy/test_accountant.py and privacy/test_noise.py.
 """
 
 from fractions import Fraction
@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from privreg import BoostedAdaSSP, base
+from privreg import BoostedAdaSSP
 from privreg.data.tables import read_table
 from privreg.engines import memory
 from privreg.engines.memory import MemoryEngine
+from privreg.estimators import base
 from privreg.estimators.boosted_adassp import EIGEN_ERROR, EIGEN_SENSITIVITY, EIGEN_UNIT, _smallest_eigenvalue
 from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_for
 from privreg.privacy.accountant import Budget, total

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from browser import DESKTOP, PHONE, chromium, opened
-from privreg import PrivateLinearRegression, __version__, words
+from privreg import PrivateLinearRegression, __version__
+from privreg import _format as words
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import BlackBox, Gaussian, Laplace, Pick

@@ -1,7 +1,5 @@
 """docs/verification.md says what the last `make audit` found, and what it found is what was promised."""
 
-from pathlib import Path
-
 import pytest
 
 from audit import page, results
@@ -10,8 +8,8 @@ from audit.cases import CASES
 from audit.mechanisms import MECHANISMS
 from audit.mutants import ALL_CHECKS
 from audit.replay import CHECKS
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 AUDITS = ("replay", "mutants", "bits", "blackbox", "fuzz")
 
 

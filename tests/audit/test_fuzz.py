@@ -31,9 +31,11 @@ from audit.fuzz.outcome import Finding, Outcome, patience
 from audit.fuzz.parquet import parquet_record
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, same_but_one
 from audit.fuzz.text import DIALECTS, NASTY_LINES, TEXT_USES, tame_text, text_record
-from privreg import Ledger, LedgerError, files, frames, model_file, parquet, tables, text_file, text_header
+from privreg import Ledger, LedgerError
+from privreg.data import files, frames, parquet, tables, text_file, text_header
 from privreg.data.tables import read_identities, read_table, read_target
 from privreg.errors import SchemaError
+from privreg.results import model_file
 
 every_target = pytest.mark.parametrize("target", TARGETS)
 

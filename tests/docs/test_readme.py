@@ -2,14 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import readme
+from places import ROOT
 from privreg.paper.results import load
 from privreg.paper.tables import as_csv, grids
 from privreg.report.document import Section, markdown_section
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_tables_agree_with_the_files_that_scripts_wrote():
@@ -50,7 +48,7 @@ def test_links_lead_somewhere():
 def test_docstrings_name_proofs_and_checks_that_exist():
     named = set()
     for source in (ROOT / "src").rglob("*.py"):
-        named |= set(re.findall(r"(?:docs/proofs|tests)/\w+\.(?:md|py)", source.read_text()))
+        named |= set(re.findall(r"(?:docs/proofs|tests)/[\w/]+\.(?:md|py)", source.read_text()))
     assert {"docs/proofs/kendall.md", "docs/proofs/sublasso.md", "docs/proofs/peel.md", "docs/proofs/count.md"} <= named
     for path in named:
         assert (ROOT / path).is_file(), path

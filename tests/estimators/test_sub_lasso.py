@@ -1,15 +1,17 @@
 """SubLasso: one record moves each vote by at most one, and nothing else of it reaches the noise.
 
-The exact law of the picks is checked in test_peel.py, the count's in test_count.py; here is what connects them.
+The exact law of the picks is checked in mechanisms/test_peel.py, that of the count in mechanisms/test_count.py;
+here is what connects them.
 """
 
 import numpy as np
 import pytest
 
 from exact import assert_law
-from privreg import SubLasso, base
+from privreg import SubLasso
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
+from privreg.estimators import base
 from privreg.estimators.sub_lasso import VOTE_RANGE
 from privreg.kernels.lasso import count_votes
 from privreg.privacy.noise import OpenDPNoise
