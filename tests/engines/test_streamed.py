@@ -216,7 +216,7 @@ def test_nothing_stays_behind(tables, tmp_path, monkeypatch):
         seen.append(os.listdir(tmp_path))
 
     model = DPKendall(4, random_state=0)
-    model._watch = look
+    model.progress = look
     model.fit(tables["many"], "y")
     assert len(seen) > 5
     assert not any(seen)
@@ -253,7 +253,7 @@ def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
     for part_rows in (1, 2**18):
         monkeypatch.setattr(layout, "PART_ROWS", part_rows)
         model = PrivateLinearRegression(k=3, random_state=3, n_jobs=1)
-        model._watch = shown.setdefault(part_rows, []).append
+        model.progress = shown.setdefault(part_rows, []).append
         model.fit(tables["many"], "y")
     assert shown[1] == shown[2**18]
     assert shown[1].count("reading the columns") == 1

@@ -86,7 +86,7 @@ def test_a_refit_that_the_ledger_refuses_leaves_the_model_as_it_was(make, ledger
 
 def test_a_refit_that_dies_after_it_was_charged_is_not_fitted(make, ledger, monkeypatch):
     model = make(ledger=ledger, dataset="d")
-    monkeypatch.setattr(model, "_watch", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(model, "progress", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         model.fit(FRAME, Y)
     assert not hasattr(model, "coef_")

@@ -72,8 +72,7 @@ def run_demo() -> None:
         check_place(place)
     table = demo_table()
     with stages() as stage:
-        model = PrivateLinearRegression(EPSILON, DELTA)
-        model._watch = stage
+        model = PrivateLinearRegression(EPSILON, DELTA, progress=stage)
         model.fit(table.select(list(MEANING)), table[TARGET])
         stage("writing the report")
         save_model(model, MODEL, target=TARGET)

@@ -1,5 +1,6 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import Any, Self
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._format import listed, plain_span
 from privreg._types import Float64
-from privreg.data.tables import Categories, Table
+from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
@@ -19,13 +20,13 @@ from privreg.estimators.regressor import PrivateRegressor, aligned
 from privreg.mechanisms.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
-from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
@@ -53,6 +54,8 @@ class PrivateLinearRegression(PrivateRegressor):
     ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
         cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
         ledger keeps a tenth of delta for its own accounting.
+    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
+    progress : called with the name of each stage, for instance `print`.
     n_jobs : number of threads as in scikit-learn; −1 uses every core. Results do not depend on it.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -67,36 +70,12 @@ class PrivateLinearRegression(PrivateRegressor):
     receipt_ : what was spent.
     """
 
-    model_: WinsorisedModel
-    standard_error_: Float64
-    intercept_error_: float
-    linear_range_: Float64
-    n_records_: float
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        k: int | str = "auto",
-        rows_per_person: int = 1,
-        max_rows_for_selection: int | None = None,
-        categories: Categories | None = None,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.k = k
-        self.rows_per_person = rows_per_person
-        self.max_rows_for_selection = max_rows_for_selection
-        self.categories = categories
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    k: int | str = "auto"
+    rows_per_person: int = 1
+    max_rows_for_selection: int | None = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from X and y. Spends the budget.

@@ -365,18 +365,19 @@ class Ledger:
 @contextmanager
 def entered(ledger: Ledger, dataset: str, request: Request) -> Iterator["Open"]:
     """Spend before the block runs, and note how it ended."""
-    entry = Open(ledger.spend(dataset, request))
+    number = ledger.spend(dataset, request)
+    entry = Open(number)
     try:
         yield entry
     finally:
-        ledger.close(entry.number, entry.receipt)
+        ledger.close(number, entry.receipt)
 
 
 @dataclass
 class Open:
     """A request that is being carried out. Without a receipt at the end it counts as failed."""
 
-    number: int
+    number: int | None = None  # None without a ledger
     receipt: Receipt | None = None
 
 
