@@ -64,7 +64,7 @@ def test_incomplete_rows_do_not_shift_people():
 
 
 def test_every_choice_is_equally_likely():
-    # 2 of 5 rows of one person beside others: ten choices. A chi-square test at the level 1e-7 (tests/exact.py).
+    # 2 of 5 rows of one person beside others: ten choices. A chi-square test at the level 1e-7 (exact.LEVEL).
     persons = np.array([3, 7, 3, 3, 8, 3, 3, 7])
     mine = np.flatnonzero(persons == 3)
     records = MemoryEngine(read_table(np.arange(8.0)[:, None]), np.arange(8.0))

@@ -1,10 +1,9 @@
-"""Picks on a secret sample: the exact law over all samples, what it is charged, the coin, and the account.
+"""Picks on a secret sample: the exact law over all samples, and what it is charged.
 
 Proof: docs/proofs/sampling.md. Laws are sums over every sample a table can have, so nothing here is estimated but the
-two frequency tests, which fail by chance with the probability that they state.
+frequency test, which fails by chance with the probability that it states.
 """
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -19,37 +18,16 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 from scipy.stats import binom
 
-import privreg.estimators.base
-from audit.asked import wrong_noise
-from audit.receipts import own_mu_squared, own_pure, wrong_receipt
-from audit.tape import Added, Diverged, Tape
 from exact import assert_law, log_softmax
-from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for, sampled_peel
+from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, round_scores
-from privreg.privacy import noise as noise_module
-from privreg.privacy.account import AdaptiveAccount, PlannedAccount
-from privreg.privacy.accountant import Budget, adaptive_cost, cost
-from privreg.privacy.events import Gaussian, Laplace, Pick, SampledPicks, amplified, event_from_dict
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.accountant import Budget
+from privreg.privacy.events import amplified
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.receipt import Receipt
+from sampled import HALF, picks_of, rising, run, scores_of
 
-HALF = KEPT_ALL // 2
 ROUNDING = 1e-9
-
-
-def picks_of(kept, whole=2.0, picks=2):
-    """Picks that cost `whole` together where no record is left out."""
-    return SampledPicks("choose features", FIRST_RANGE, picks * FIRST_RANGE / whole, picks, kept, GRID)
-
-
-# ---- the exact law of two picks
-
-
-def scores_of(table, samples):
-    """Scores of all columns but the last with the last, on each sample (rows of 0 and 1): pairs counted one by one."""
-    signs = [np.sign(c[:, None] - c[None, :]) for c in table.T]
-    pairs = [(samples @ (s * signs[-1]) * samples).sum(axis=1) // 2 for s in signs[:-1]]
-    return round_scores(np.abs(np.array(pairs, np.int64).T), 0, 0, samples.sum(axis=1, keepdims=True))
 
 
 def law_of_scores(scores, scale):
@@ -67,12 +45,6 @@ def law(table, step):
     samples = (np.arange(2 ** len(table))[:, None] >> np.arange(len(table))) & 1
     sizes, q = samples.sum(axis=1), step.kept / KEPT_ALL
     return (q**sizes * (1 - q) ** (len(table) - sizes)) @ law_of_scores(scores_of(table, samples), step.scale)
-
-
-def rising(records, good=2, bad=8):
-    """Columns that know nothing and columns that rise with the label; the last record turns all of that round."""
-    label = np.arange(records + 1)
-    return np.array([label // records] * good + [np.append(label[:-1], -1)] * bad + [label]).T
 
 
 @cache
@@ -173,12 +145,6 @@ def test_the_curve_of_gaussian_dp_covers_the_law(records):
                 assert np.maximum(one - exp(at) * two, 0).sum() <= curve + ROUNDING
 
 
-def run(account, step, table):
-    """What a fit does: nothing but the sampled records enters the scores."""
-    sample = np.asarray(table)[account.sample(step, len(table))]
-    return sampled_peel(account, step, scores_of(sample, np.ones((1, len(sample)), np.int64))[0])
-
-
 @pytest.mark.parametrize("noise", [OpenDPNoise(), SeededNoise(np.random.default_rng(3))], ids=["OpenDP", "seeded"])
 def test_draws_follow_the_law(noise):
     """1500 whole steps, samples and picks; chi-square at level 1e-7."""
@@ -204,6 +170,8 @@ def true_pure(step):
 
 
 rates = st.one_of(st.integers(1, KEPT_ALL), st.integers(0, 32).map(lambda bits: 2**bits))
+
+
 wholes = st.one_of(st.floats(1e-300, 1e-9), st.floats(1e-13, 1e-11), st.floats(1e-9, 60), st.floats(600, 1e6))
 
 
@@ -262,262 +230,3 @@ def test_rates():
 def test_steps_that_make_no_sense_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(picks_of(HALF), **wrong)
-
-
-# ---- the coin
-
-
-def words(*values):
-    """A source of these words, once."""
-    left = bytearray(np.array(values, "<u4").tobytes())
-
-    def draw(size):
-        taken = bytes(left[:size])
-        del left[:size]
-        assert len(taken) == size
-        return taken
-
-    return draw
-
-
-@pytest.mark.parametrize("kept", [1, 2, 12345, HALF, KEPT_ALL - 1, KEPT_ALL])
-def test_a_word_below_kept_keeps_the_record(monkeypatch, kept):
-    around = sorted({0, kept - 1, min(kept, KEPT_ALL - 1), max(kept - 2, 0), KEPT_ALL - 1})
-    for chunk in (2, 1000):
-        monkeypatch.setattr(noise_module, "_CHUNK", chunk)
-        monkeypatch.setattr(noise_module.os, "urandom", words(*around))
-        mask = OpenDPNoise().sample(len(around), kept)
-        assert mask.dtype == np.bool_
-        assert mask.tolist() == [word < kept for word in around]
-
-
-def test_samples_of_nothing_and_rates_out_of_range():
-    for noise in (OpenDPNoise(), SeededNoise(np.random.default_rng(0))):
-        assert noise.sample(0, HALF).shape == (0,)
-        assert noise.sample(600_000, KEPT_ALL).all()
-        for kept in (0, KEPT_ALL + 1):
-            with pytest.raises(OverflowError):
-                noise.sample(5, kept)
-
-
-@pytest.mark.parametrize("noise", [OpenDPNoise(), SeededNoise(np.random.default_rng(11))], ids=["OpenDP", "seeded"])
-def test_frequencies_of_coins(noise):
-    """Triples of neighbours across chunks: eight outcomes, chi-square at level 1e-7."""
-    for kept in (HALF // 4, HALF + 12345):
-        coins, q = noise.sample(900_000, kept).reshape(-1, 3), kept / KEPT_ALL
-        expected = [q ** bin(k).count("1") * (1 - q) ** (3 - bin(k).count("1")) for k in range(8)]
-        assert_law(np.bincount(coins @ [1, 2, 4], minlength=8), np.array(expected))
-
-
-def test_a_seed_repeats_the_sample():
-    first, again, other = (SeededNoise(np.random.default_rng(s)).sample(1000, HALF) for s in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
-# ---- the account
-
-SCORES = np.array([5, 0, 7, 3], np.int64)
-SMALL = picks_of(HALF // 2, 0.05)
-BUDGET = Budget(1.0, 1e-6)
-
-
-class Watcher(SeededNoise):
-    """Notes what is spent at the moment of each draw."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.seen, self.account, self.dies = [], None, False
-
-    def sample(self, records, kept):
-        self.seen.append(("sample", records, kept, self.account.receipt().steps))
-        if self.dies:
-            raise KeyboardInterrupt
-        return super().sample(records, kept)
-
-    def pick(self, scores, scale):
-        self.seen.append(("pick", scores.tolist(), scale, self.account.receipt().steps))
-        return super().pick(scores, scale)
-
-
-def open_account(kind, plan=(SMALL,)):
-    noise = Watcher()
-    noise.account = AdaptiveAccount(BUDGET, noise) if kind == "adaptive" else PlannedAccount(list(plan), BUDGET, noise)
-    return noise.account, noise
-
-
-@pytest.fixture(params=["adaptive", "planned"])
-def opened(request):
-    return open_account(request.param)
-
-
-def test_the_step_is_spent_once_and_before_the_sample_is_drawn(opened):
-    account, noise = opened
-    watched = []
-    account.watch = watched.append
-    mask = account.sample(SMALL, 9)
-    assert mask.shape == (9,)
-    chosen = sampled_peel(account, SMALL, SCORES)
-    assert len(set(chosen)) == 2
-    assert watched == [SMALL.name]
-    left = np.delete(SCORES, chosen[0]).tolist()
-    assert noise.seen == [
-        ("sample", 9, SMALL.kept, (SMALL,)),
-        ("pick", SCORES.tolist(), SMALL.scale, (SMALL,)),
-        ("pick", left, SMALL.scale, (SMALL,)),
-    ]
-    receipt = account.receipt()
-    assert receipt.steps == (SMALL,)
-    if receipt.rows is None:
-        assert (receipt.epsilon, receipt.delta) == (cost([SMALL], 0.0), 0.0)
-    else:
-        assert receipt.epsilon == adaptive_cost(SMALL.mu_squared, BUDGET.delta)
-
-
-def test_no_pick_without_its_sample(opened):
-    account, noise = opened
-    for step in (SMALL, replace(SMALL, picks=1)):
-        with pytest.raises(RuntimeError, match="no open sample"):
-            account.sampled_pick(step, SCORES)
-    account.sample(SMALL, 9)
-    with pytest.raises(RuntimeError, match="no open sample"):
-        account.sampled_pick(replace(SMALL, scale=1.0), SCORES)
-    for _ in range(SMALL.picks):
-        account.sampled_pick(SMALL, SCORES)
-    with pytest.raises(RuntimeError, match="no open sample"):
-        account.sampled_pick(SMALL, SCORES)
-    assert [kind for kind, *_ in noise.seen] == ["sample", "pick", "pick"]
-
-
-@pytest.mark.parametrize("kind", ["adaptive", "planned"])
-def test_another_step_closes_the_sample(kind):
-    """The proof is for picks in a row; a step in between would be another program."""
-    between = Pick("between", 1, 1e3)
-    account, _ = open_account(kind, (SMALL, between, SMALL))
-    account.sample(SMALL, 9)
-    account.sampled_pick(SMALL, SCORES)
-    account.pick(between, SCORES)
-    with pytest.raises(RuntimeError, match="no open sample"):
-        account.sampled_pick(SMALL, SCORES)
-    account.sample(SMALL, 9)
-    assert len(sampled_peel(account, SMALL, SCORES)) == 2
-    assert account.receipt().steps == (SMALL, between, SMALL)
-
-
-def test_what_does_not_fit_is_refused_before_any_coin():
-    account, noise = open_account("adaptive")
-    with pytest.raises(RuntimeError, match="does not fit"):
-        account.sample(picks_of(KEPT_ALL, 3.0), 9)
-    planned, other = open_account("planned")
-    with pytest.raises(RuntimeError, match="not the next one"):
-        planned.sample(replace(SMALL, kept=HALF), 9)
-    for a, n in ((account, noise), (planned, other)):
-        assert a.receipt().steps == ()
-        assert n.seen == []
-        with pytest.raises(RuntimeError, match="no open sample"):
-            a.sampled_pick(SMALL, SCORES)
-
-
-def test_a_draw_that_dies_has_spent_and_opens_nothing(opened):
-    account, noise = opened
-    noise.dies = True
-    with pytest.raises(KeyboardInterrupt):
-        account.sample(SMALL, 9)
-    assert account.receipt().steps == (SMALL,)
-    with pytest.raises(RuntimeError, match="no open sample"):
-        account.sampled_pick(SMALL, SCORES)
-
-
-def test_a_sample_uses_the_last_of_the_budget():
-    account, _ = open_account("adaptive")
-    step = plan_sampled_picks("s", 4, HALF // 50, FIRST_RANGE, account.mu_squared, GRID)
-    account.sample(step, 9)
-    assert 0.999 < account.receipt().epsilon <= BUDGET.epsilon
-
-
-@pytest.mark.parametrize("rows", [None, 1, 3])
-def test_receipts_are_read_back(rows):
-    receipt = Receipt((SMALL, Pick("p", 1, 50.0)), BUDGET, True, rows=rows)
-    record = json.loads(json.dumps(receipt.to_dict()))
-    assert Receipt.from_dict(record) == receipt
-    assert event_from_dict(record["steps"][0]) == SMALL
-    assert record["steps"][0]["mechanism"] == "sampled picks"
-    assert record["steps"][0]["parameters"]["kept"] == SMALL.kept
-    assert "sampled picks  scale" in str(receipt)
-
-
-def test_planned_sampled_picks_cost_what_a_laplace_step_does():
-    """ε-DP and nothing more: added as it is, or ε²/2 in concentrated DP where there are many."""
-    step = picks_of(HALF, 0.02)
-    same = Laplace("l", 1, 1 / float(step.pure))
-    for many, delta in ((1, 0.0), (40, 0.0), (2000, 1e-6)):
-        assert cost([step] * many, delta) == pytest.approx(cost([same] * many, delta), rel=1e-9)
-    gaussian = Gaussian.costing("g", 0.01, 2**28)
-    assert cost([step, gaussian], 1e-6) == pytest.approx(cost([same, gaussian], 1e-6), rel=1e-9)
-
-
-# ---- record and replay
-
-
-def tape_of(table, seed=0, first=None, **added):
-    """A fit that consists of this step alone, on tape."""
-    with Tape(seed, first, Added(**added)).running() as tape:
-        account = AdaptiveAccount(BUDGET, privreg.estimators.base.noise_for(None))
-        tape.chosen = run(account, SMALL, table)
-        tape.receipt = account.receipt()
-    return tape
-
-
-def test_a_fit_with_a_sample_is_replayed():
-    table = rising(30)
-    for seed in range(5):
-        one = tape_of(table[:-1], seed)
-        two = tape_of(table, seed + 50, one, places=(30,))
-        assert two.chosen == one.chosen
-        assert one.found == two.found == []
-        for tape in (one, two):
-            assert [wrong_noise(call) for call in tape.calls] == [None] * 3
-            assert wrong_receipt(tape.receipt, [call.step for call in tape.calls]) is None
-        (before,), (after,) = one.samples, two.samples
-        np.testing.assert_array_equal(after[:-1], before)
-        assert after[-1]  # where the new record tells most
-        change = two.calls[1].statistic - one.calls[1].statistic
-        assert 0.5 * FIRST_RANGE < np.ptp(change) <= FIRST_RANGE
-        np.testing.assert_array_equal(tape_of(table[:-1], 9, two, places=(30,), removed=True).samples[0], before)
-
-
-def test_tables_that_are_no_neighbours_have_coins_of_their_own():
-    one = tape_of(rising(30))
-    assert tape_of(rising(44), 1, one).chosen == one.chosen
-    with pytest.raises(Diverged, match="another number of records"):
-        tape_of(rising(44), 1, one, places=(3,))
-
-
-def test_what_a_tape_must_not_let_through():
-    tape = tape_of(rising(12))
-    sample, pick, _ = tape.calls
-    coin, gumbel = sample.draws[0], pick.draws[0]
-    assert wrong_noise(replace(sample, draws=[replace(coin, scale=HALF)])) is not None
-    assert wrong_noise(replace(sample, draws=[])) is not None
-    assert wrong_noise(replace(sample, returned=~sample.returned)) is not None
-    assert wrong_noise(replace(sample, statistic=14)) is not None
-    assert wrong_noise(replace(pick, draws=[replace(gumbel, scale=1.0)])) is not None
-    assert wrong_receipt(tape.receipt, [SMALL] * 4) is not None  # one pick too many
-    assert wrong_receipt(tape.receipt, [SMALL] * 3 + [Pick("p", 1, 1.0)]) is not None
-
-
-def test_the_audits_second_opinion():
-    for kept, whole in ((HALF, 2.0), (5, 30.0), (KEPT_ALL, 1.0), (KEPT_ALL, 800.0)):
-        step = picks_of(kept, whole)
-        assert float(own_pure(step)) == pytest.approx(float(step.pure), rel=1e-9)
-        assert own_mu_squared(step) == pytest.approx(float(step.mu_squared), rel=1e-9)
-    made = [picks_of(HALF, 0.3, picks=3)] * 6
-    honest = Receipt(tuple(made), Budget(60.0, 1e-6), False)
-    assert wrong_receipt(honest, [step for step in made for _ in range(4)]) is None
-
-
-def test_the_second_opinion_needs_a_total_that_is_large_enough(monkeypatch):
-    """Six samples with three picks each cost more than ε = 0.2 at δ = 1e-6, in a case that could happen."""
-    made = tuple(replace(picks_of(HALF, 0.6, picks=3), name=f"s{i}") for i in range(6))
-    monkeypatch.setattr(Receipt, "_total", lambda self: (0.2, 1e-6))
-    assert wrong_receipt(Receipt(made, Budget(0.2, 1e-6), False), [s for s in made for _ in range(4)]) is not None

@@ -1,45 +1,28 @@
 """The ledger's rule, checked exactly; real processes are in privacy/ledger/test_processes.py."""
 
 import json
-import os
-import sqlite3
-import warnings
-from contextlib import closing
 from decimal import Decimal
 from fractions import Fraction
 from math import exp
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
-from sklearn.base import clone
 
 import privreg
-from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, PrivateLinearRegression, SubLasso
-from privreg.paper import make_method
+from ledgers import ask, opened
+from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, SubLasso
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger import ledger as module
-from privreg.privacy.ledger.ledger import Request, amount, entered, running_budget
-from privreg.privacy.noise import OpenDPNoise
-
-
-def ask(epsilon, delta="0", mu_squared=None, unit="record"):
-    return Request(Decimal(epsilon), Decimal(delta), "test", unit, mu_squared)
+from privreg.privacy.ledger.ledger import amount, entered, running_budget
 
 
 def fit_request(epsilon, delta):
     """What a PrivateLinearRegression asks for."""
     return ask(epsilon, delta, adaptive_budget(running_budget(Decimal(epsilon), Decimal(delta))))
-
-
-def opened(folder, epsilon, delta, name="people"):
-    ledger = Ledger(folder / "budget.db")
-    ledger.create(name, epsilon, delta)
-    return ledger
 
 
 def accepted(ledger, requests, name="people"):
@@ -282,157 +265,6 @@ def test_mistakes_are_one_clear_line(tmp_path):
         ledger.spend("people", ask("2"))
 
 
-def test_other_files_are_left_alone(tmp_path):
-    text = tmp_path / "notes.txt"
-    text.write_text("not a ledger, but long enough to look like something else\n" * 40)
-    other = tmp_path / "other.db"
-    with sqlite3.connect(other) as file:
-        file.execute("CREATE TABLE mine (x)")
-    file.close()
-    for path in (text, other):
-        before = path.read_bytes()
-        for attempt in (lambda p=path: Ledger(p).create("a", 1, 0), lambda p=path: Ledger(p).status()):
-            with pytest.raises(LedgerError, match=r"not a privreg ledger|cannot be used"):
-                attempt()
-        assert path.read_bytes() == before
-
-
-def test_a_newer_ledger_is_refused(tmp_path):
-    ledger = opened(tmp_path, "1", "0")
-    with sqlite3.connect(ledger.path) as file:
-        file.execute("PRAGMA user_version = 2")
-    file.close()
-    with pytest.raises(LedgerError, match="written by a newer version"):
-        ledger.spend("people", ask("1"))
-
-
-def test_names_of_files_and_data_sets_may_be_odd(tmp_path):
-    folder = tmp_path / "a folder?with #odd% signs"
-    folder.mkdir()
-    ledger = Ledger(folder / "bud get?.db")
-    name = "Löhne'; DROP TABLE entry; --"
-    ledger.create(name, 1, 0)
-    ledger.spend(name, ask("1"))
-    assert [p.name for p in folder.iterdir()] == ["bud get?.db"]
-    assert ledger.status()[0].dataset == name
-
-
-# ---- fits
-
-
-def table(rows=400):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, 2))
-    return X, X @ [1.0, 2.0]
-
-
-def test_a_fit_is_entered_and_its_receipt_kept(tmp_path):
-    ledger = opened(tmp_path, "2", "1e-5")
-    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(*table())
-    entry = ledger.history()[0]
-    assert (entry.state, entry.what, entry.unit) == ("finished", "fit PrivateLinearRegression", "record")
-    assert (entry.epsilon, entry.delta) == (Decimal("1.0"), Decimal("0.000001"))
-    assert entry.receipt == json.loads(json.dumps(model.receipt_.to_dict()))
-    assert model.receipt_.delta <= 9e-7
-    assert model.receipt_.epsilon <= 1
-
-
-def test_fits_for_people_are_entered_as_such(tmp_path):
-    ledger = opened(tmp_path, "2", "1e-5")
-    X, y = table()
-    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", rows_per_person=2)
-    model.fit(X, y, groups=np.arange(len(y)) // 2)
-    assert ledger.history()[0].unit == "person"
-    mu = sum(s.mu_squared for s in model.receipt_.steps) * 4
-    assert mu <= ledger.status()[0].mu_squared
-
-
-def test_a_refused_fit_reads_nothing(tmp_path):
-    class Unread:
-        def __getattribute__(self, name):
-            raise AssertionError("the data was looked at")
-
-    ledger = opened(tmp_path, "0.5", "1e-6")
-    with pytest.raises(BudgetRefusedError):
-        PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(Unread(), Unread())
-    assert ledger.history() == []
-
-
-def test_wrong_input_costs_nothing_but_a_fit_that_dies_has_spent(tmp_path, monkeypatch):
-    ledger = opened(tmp_path, "2", "1e-5")
-    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people")
-    X, y = table()
-    with pytest.raises(ValueError, match="rows"):
-        model.fit(X, y[:-1])
-    assert ledger.history() == []
-
-    def die(*_):
-        raise MemoryError
-
-    monkeypatch.setattr("privreg.estimators.private_linear.fitting.Fitting.run", die)
-    with pytest.raises(MemoryError):
-        model.fit(X, y)
-    assert [e.state for e in ledger.history()] == ["failed"]
-    assert ledger.status()[0].sum_epsilon == 1
-
-
-def test_the_entry_is_on_disk_before_noise_is_drawn(tmp_path, monkeypatch):
-    ledger = opened(tmp_path, "2", "1e-5")
-    seen = []
-
-    def gaussian(self, values, scale):
-        seen.append([e.state for e in ledger.history()])
-        return values
-
-    monkeypatch.setattr("privreg.privacy.noise.OpenDPNoise.gaussian", gaussian)
-    PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(*table())
-    assert seen
-    assert all(states == ["begun"] for states in seen)
-    assert [e.state for e in ledger.history()] == ["finished"]
-
-
-@pytest.mark.parametrize("method", ["K-BAS", "L-Tukey", "BAS", "Tukey"])
-def test_every_method_is_entered_before_its_noise(tmp_path, monkeypatch, method):
-    ledger = opened(tmp_path, "20", "1e-5")
-    seen = []
-
-    def watched(draw):
-        def drawing(self, *arguments):
-            seen.append([e.state for e in ledger.history()])
-            return draw(self, *arguments)
-
-        return drawing
-
-    for draw in ("pick", "laplace", "gaussian"):
-        monkeypatch.setattr(f"privreg.privacy.noise.OpenDPNoise.{draw}", watched(getattr(OpenDPNoise, draw)))
-    model = make_method(method, k=1, epsilon=9.0, delta=1e-6, calibration="strict")
-    model.ledger, model.dataset = ledger, "people"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # so few records are not enough for Tukey
-        model.fit(*table())
-    assert seen
-    assert all(states == ["begun"] for states in seen)
-    assert [e.state for e in ledger.history()] == ["finished"]
-    assert model.receipt_.budget == running_budget(Decimal(9), Decimal("1e-6"))
-
-
-def test_entries_are_written_through(tmp_path, monkeypatch):
-    ledger = opened(tmp_path, "2", "0")
-    said = []
-
-    def connect(*arguments, **options):
-        file = CONNECT(*arguments, **options)
-        file.set_trace_callback(said.append)
-        return file
-
-    monkeypatch.setattr(sqlite3, "connect", connect)
-    ledger.spend("people", ask("1"))
-    assert said.index("PRAGMA synchronous = EXTRA") < said.index("BEGIN IMMEDIATE") < said.index("COMMIT")
-
-
-CONNECT = sqlite3.connect
-
-
 def test_the_number_of_entries_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST_ENTRIES", 2)
     assert accepted(opened(tmp_path, "5", "0"), [ask("1")] * 3) == [True, True, False]
@@ -449,82 +281,10 @@ def test_totals_are_rounded_against_the_budget(tmp_path, monkeypatch):
     assert Fraction(asked[0].delta) <= Fraction("1e-7")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE dataset SET epsilon = 'abc'",
-        "UPDATE dataset SET sum_epsilon = '1/0'",
-        "UPDATE dataset SET sum_epsilon = '-100'",
-        "UPDATE dataset SET entries = 'x'",
-        "UPDATE dataset SET mu_squared = 'x'",
-        "UPDATE dataset SET last_delta = 'x'",
-        "DELETE FROM entry",
-    ],
-)
-def test_a_damaged_ledger_is_refused(tmp_path, damage):
-    ledger = opened(tmp_path, "5", "0")
-    ledger.spend("people", ask("1"))
-    with closing(sqlite3.connect(ledger.path)) as file:
-        file.execute(damage)
-        file.commit()
-    for attempt in (lambda: ledger.spend("people", ask("1")), ledger.status):
-        with pytest.raises(LedgerError, match="is damaged"):
-            attempt()
-
-
-def test_a_damaged_entry_is_refused(tmp_path):
-    ledger = opened(tmp_path, "5", "0")
-    ledger.spend("people", ask("1"))
-    with closing(sqlite3.connect(ledger.path)) as file:
-        file.execute("UPDATE entry SET epsilon = 'q'")
-        file.commit()
-    with pytest.raises(LedgerError, match="is damaged"):
-        ledger.history()
-
-
-def test_people_named_in_another_way_are_another_unit(tmp_path):
-    ledger = opened(tmp_path, "5", "1e-5")
-    X, y = table()
-    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people")
-    people = pd.Series(np.arange(len(y)) // 2, name="family")
-    model.fit(X, y, groups=people)
-    assert ledger.history()[0].unit == "person by family"
-    with pytest.raises(LedgerError, match=r"is for one person by family since its first entry.*one person by house"):
-        clone(model).fit(X, y, groups=people.rename("house"))
-    clone(model).fit(X, y, groups=people)
-    assert len(ledger.history()) == 2
-
-
 def test_budgets_that_are_no_budgets(tmp_path):
     for epsilon, delta in [("1e308", 0), (2e6, 0), ("1e-101", 0), (1, "1e-999999"), ("1." + "1" * 400, 0)]:
         with pytest.raises(ValueError, match=r"epsilon must be|too many digits"):
             Ledger(tmp_path / "b.db").create("x", epsilon, delta)
-
-
-def test_a_selection_of_very_many_has_no_plan_to_account(tmp_path):
-    assert DPKendall(10**12)._mu_squared(Budget(1.0)) is None
-
-
-def test_parameters_that_do_not_go_together(tmp_path):
-    ledger = opened(tmp_path, "2", "1e-5")
-    for wrong, match in [
-        ({"ledger": ledger}, "ledger and dataset go together"),
-        ({"dataset": "people"}, "ledger and dataset go together"),
-        ({"ledger": ledger, "dataset": "people", "random_state": 0}, "random_state"),
-        ({"ledger": ledger, "dataset": "people", "epsilon": "x"}, "epsilon must be a number"),
-        ({"ledger": ledger, "dataset": "people", "delta": 0.0}, "delta must be"),
-    ]:
-        with pytest.raises(ValueError, match=match):
-            PrivateLinearRegression(**wrong).fit(*table())
-    assert ledger.history() == []
-
-
-def test_estimators_with_a_ledger_can_be_cloned(tmp_path):
-    ledger = opened(tmp_path, "2", "1e-5")
-    model = clone(PrivateLinearRegression(0.5, 1e-6, ledger=ledger, dataset="people"))
-    assert model.ledger == ledger
-    model.fit(*table())
-    assert len(ledger.history()) == 1
 
 
 def test_an_entry_without_a_receipt_counts_as_failed(tmp_path):
@@ -534,14 +294,6 @@ def test_an_entry_without_a_receipt_counts_as_failed(tmp_path):
     assert [e.state for e in ledger.history()] == ["failed"]
     assert ledger.history()[0].to_dict()["epsilon"] == "1"
     json.dumps([e.to_dict() for e in ledger.history()] + [s.to_dict() for s in ledger.status()])
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_ledger_that_cannot_be_written_is_an_error(tmp_path):
-    ledger = opened(tmp_path, "2", "0")
-    os.chmod(ledger.path, 0o444)
-    with pytest.raises(LedgerError, match="cannot be used"):
-        ledger.spend("people", ask("1"))
 
 
 def test_public_names():

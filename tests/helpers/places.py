@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HELPERS = Path(__file__).parent
 SHARED = ROOT.parent / "shared"  # the paper's data sets, which a user's machine does not have

@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy import stats
+from scipy.special import log_ndtr
 
 from privreg.engines.base import added
 
@@ -55,3 +56,8 @@ def assert_law(counts, probabilities):
         counts, expected = counts[:-1], expected[:-1]
     statistic = ((counts - expected) ** 2 / expected).sum()
     assert stats.chi2.sf(statistic, len(counts) - 1) > LEVEL
+
+
+def gaussian_delta(mu, epsilon):
+    """The curve of μ-GDP, for ε of either sign."""
+    return np.exp(log_ndtr(-epsilon / mu + mu / 2)) - np.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2))

@@ -26,3 +26,11 @@ class Scripted(SeededNoise):
     def pick(self, scores, scale):
         self.calls.append(("pick", scores.tolist(), scale))
         return 0
+
+
+class PickKeeper:
+    """Stands in for the account: keeps what is to be drawn from."""
+
+    def pick_within(self, step, scores, bounds):
+        self.step, self.scores, self.bounds = step, scores, bounds
+        return bounds(0)[0]
