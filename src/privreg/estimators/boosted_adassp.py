@@ -38,7 +38,7 @@ class BoostedAdaSSP(PrivateRegressor):
     Columns are not rescaled, since that would need data bounds: a column of large numbers drowns the others, and a
     target far from 0 needs many rounds of ±clip_y to be reached.
 
-    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/test_adassp_privacy.py.
+    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/estimators/test_boosted_adassp.py.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class DPKendall(PrivateSelector):
     |τ̂(column, chosen)| over the columns chosen before, where τ̂ = (C − D)/(n − 1) is Kendall's rank correlation scaled
     by n/2. No data bounds are needed, since only the order of values matters.
 
-    Proof: docs/proofs/kendall.md, docs/proofs/peel.md. Exact check: tests/test_dp_kendall_privacy.py.
+    Proof: docs/proofs/kendall.md, docs/proofs/peel.md. Exact check: tests/estimators/test_dp_kendall.py.
 
     Parameters
     ----------

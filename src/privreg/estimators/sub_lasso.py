@@ -32,7 +32,7 @@ class SubLasso(PrivateSelector):
     part in the vote.
 
     Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md.
-    Exact check: tests/test_sub_lasso_privacy.py.
+    Exact check: tests/estimators/test_sub_lasso.py.
 
     Parameters
     ----------

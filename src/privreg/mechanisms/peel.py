@@ -1,6 +1,6 @@
 """Peel: the k highest-scoring items, in order, by successive exponential-mechanism picks.
 
-Proof: docs/proofs/peel.md. Exact check: tests/test_peel.py.
+Proof: docs/proofs/peel.md. Exact check: tests/mechanisms/test_peel.py.
 """
 
 from collections.abc import Sequence

@@ -40,7 +40,7 @@ class PrivateLinearRegression(PrivateRegressor):
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
     end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
 
-    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/test_replay.py.
+    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
     Parameters
     ----------
