@@ -24,7 +24,8 @@ from audit.asked import wrong_noise
 from audit.receipts import own_mu_squared, own_pure, wrong_receipt
 from audit.tape import Added, Diverged, Tape
 from exact import assert_law, log_softmax
-from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for, sampled_peel
+from privreg.mechanisms.peel import peel
+from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, round_scores
 from privreg.privacy import noise as noise_module
 from privreg.privacy.account import AdaptiveAccount, PlannedAccount
@@ -176,7 +177,7 @@ def test_the_curve_of_gaussian_dp_covers_the_law(records):
 def run(account, step, table):
     """What a fit does: nothing but the sampled records enters the scores."""
     sample = np.asarray(table)[account.sample(step, len(table))]
-    return sampled_peel(account, step, scores_of(sample, np.ones((1, len(sample)), np.int64))[0])
+    return peel(account, step, scores_of(sample, np.ones((1, len(sample)), np.int64))[0])
 
 
 @pytest.mark.parametrize("noise", [OpenDPNoise(), SeededNoise(np.random.default_rng(3))], ids=["OpenDP", "seeded"])
@@ -357,7 +358,7 @@ def test_the_step_is_spent_once_and_before_the_sample_is_drawn(opened):
     account.watch = watched.append
     mask = account.sample(SMALL, 9)
     assert mask.shape == (9,)
-    chosen = sampled_peel(account, SMALL, SCORES)
+    chosen = peel(account, SMALL, SCORES)
     assert len(set(chosen)) == 2
     assert watched == [SMALL.name]
     left = np.delete(SCORES, chosen[0]).tolist()
@@ -400,7 +401,7 @@ def test_another_step_closes_the_sample(kind):
     with pytest.raises(RuntimeError, match="no open sample"):
         account.sampled_pick(SMALL, SCORES)
     account.sample(SMALL, 9)
-    assert len(sampled_peel(account, SMALL, SCORES)) == 2
+    assert len(peel(account, SMALL, SCORES)) == 2
     assert account.receipt().steps == (SMALL, between, SMALL)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
@@ -102,6 +103,16 @@ def _up(value: float, digits: int) -> str:
         return "∞"
     unit = 10.0 ** (floor(log10(value)) + 1 - digits)
     return f"{ceil(value / unit - 1e-9) * unit:.{digits}g}" if value < 1000 else f"{ceil(value):,}"
+
+
+def text_table(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+    """Rows as lines with a ruled head, the first column to the left, the others to the left or to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *cells in rows:
+        padded = [cell.rjust(w) if right else cell.ljust(w) for cell, w in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *padded]).rstrip())
+    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]
 
 
 def listed(names: list[str], most: int = 8) -> str:
