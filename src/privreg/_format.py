@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
@@ -104,16 +105,16 @@ def _up(value: float, digits: int) -> str:
     return f"{ceil(value / unit - 1e-9) * unit:.{digits}g}" if value < 1000 else f"{ceil(value):,}"
 
 
+def text_table(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+    """Rows as lines with a ruled head, the first column to the left, the others to the left or to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *cells in rows:
+        padded = [cell.rjust(w) if right else cell.ljust(w) for cell, w in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *padded]).rstrip())
+    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]
+
+
 def listed(names: list[str], most: int = 8) -> str:
     """Names in a sentence; of many the first."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def text_table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows of a table as lines, the first row as its head: names to the left, everything else to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
-        for name, *cells in rows
-    ]
-    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]

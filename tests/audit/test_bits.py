@@ -100,7 +100,7 @@ def test_clipping_after_the_sum_is_noticed(monkeypatch):
         return np.array([np.rint(np.clip(sums, -clip, clip) / clip * 2**28).astype(np.int64).sum()])
 
     monkeypatch.setattr(privreg.mechanisms.mean, "clipped_sum", clip_sums)
-    assert any("mean of the label" in text for text in order(ONE, shuffles=1)["wrong"])
+    assert any("mean of the target" in text for text in order(ONE, shuffles=1)["wrong"])
 
 
 def test_threads_that_share_a_total_are_noticed(monkeypatch):

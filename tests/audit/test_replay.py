@@ -44,9 +44,9 @@ def test_statistics_move_nearly_as_far_as_declared():
         for number in range(count):
             for step, part in check_pair(case, number).worst.items():
                 worst[step] = max(worst.get(step, 0.0), part)
-    assert worst["count the records"] == worst["spread of the label"] == worst["spread of column"] == 1
-    assert min(worst["mean of the label"], worst["boosting round"], worst["products of features"]) > 0.99
-    assert min(worst["median of the label"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
+    assert worst["count the records"] == worst["spread of the target"] == worst["spread of column"] == 1
+    assert min(worst["mean of the target"], worst["boosting round"], worst["products of features"]) > 0.99
+    assert min(worst["median of the target"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
     assert min(worst["choose feature"], worst["clip of residuals"]) > 0.6
     assert worst["smallest eigenvalue"] > 0.3
 

@@ -198,8 +198,13 @@ def _receipt(record: Any) -> Receipt:
         require(number(totals["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
         require(0 <= number(totals["delta"], "delta") < 1, "delta must be in [0, 1)")
     for step in entries(record["steps"], "steps", lambda v, _: v):
-        fields(step, "name mechanism parameters cost")
+        about = isinstance(step, dict) and "purpose" in step  # old files do not say it
+        fields(step, "name mechanism parameters cost" + " purpose column" * about)
         text(step["name"], "name of a step")
+        if about:
+            text(step["purpose"], "purpose of a step")
+            if step["column"] is not None:
+                whole(step["column"], "column of a step", 0)
         for part in ("parameters", "cost"):
             require(isinstance(step[part], dict), f"{part} of a step must be an object")
             for name, value in step[part].items():

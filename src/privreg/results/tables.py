@@ -20,4 +20,4 @@ def coefficient_table(release: Release) -> Rows:
 def summary_of(release: Release) -> str:
     """Notes, a table of coefficients and the receipt, as text."""
     told = release.notes + [WARNING + text for text in release.warnings]
-    return "\n".join([*told, "", *text_table(coefficient_table(release)), "", str(release.receipt)])
+    return "\n".join([*told, "", *text_table(coefficient_table(release), right=True), "", str(release.receipt)])

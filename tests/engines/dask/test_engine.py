@@ -208,7 +208,7 @@ class Killer:
             self._worker.wait()
 
 
-@pytest.mark.parametrize("stage", ["median of the label", "counting pairs", "phase 2: products"])
+@pytest.mark.parametrize("stage", ["median of the target", "counting pairs", "phase 2: products"])
 def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, monkeypatch):
     monkeypatch.setattr(layout, "PART_ROWS", 1)
     model = PrivateLinearRegression(k=3, random_state=3)
@@ -244,7 +244,7 @@ def test_a_scheduler_that_dies_is_said(table, tmp_path):
         ledger = Ledger(tmp_path / "ledger.db")
         ledger.create("d", 3, 1e-5)
         model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
-        model.progress = lambda told: mine.stop() if told == "median of the label" else None
+        model.progress = lambda told: mine.stop() if told == "median of the target" else None
         short = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # how long the client looks for it
         with short, Client(mine.address, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=120)

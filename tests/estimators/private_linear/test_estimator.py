@@ -119,7 +119,7 @@ def test_what_is_lost_is_told():
         model = seeded(epsilon=0.5).fit(X, y)
         assert model.selected_features_ == []
         assert "the label's spread drowned" in model.summary()
-        assert model.receipt_.steps[-1].name == "median of the label again"
+        assert model.receipt_.steps[-1].name == "median of the target again"
         assert model.receipt_.epsilon == pytest.approx(0.5)
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
     model = seeded().fit(X + np.array([0, 1e12, 0]), X.sum(axis=1))
