@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import KEPT_ALL
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, round_scores
 from privreg.privacy.accountant import Budget

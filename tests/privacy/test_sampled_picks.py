@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from exact import assert_law
+from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks
 from privreg.mechanisms.screening import FIRST_RANGE, GRID
 from privreg.privacy import noise as noise_module

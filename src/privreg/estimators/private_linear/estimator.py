@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed
+from privreg._format import listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
@@ -228,13 +228,13 @@ class PrivateLinearRegression(PrivateRegressor):
         }
 
     def _facts(self) -> list[str]:
-        used, span = len(self._chosen()), self.prediction_range()
+        used, ends = len(self._chosen()), self.prediction_range()
         records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
-        if span is None:
+        if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [
             f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
-            f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}.",
+            f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:

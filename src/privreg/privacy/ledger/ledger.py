@@ -20,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from privreg._format import small
+from privreg._format import epsilon_delta
 from privreg.errors import BudgetRefusedError, LedgerError
 from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
 from privreg.privacy.events import round_down
@@ -448,7 +448,7 @@ def _grid_steps(mu_squared: Fraction | None) -> str | None:
 
 
 def _pair(of: Status | Request) -> str:
-    return f"ε = {float(of.epsilon):g}, δ = {small(float(of.delta))}"
+    return epsilon_delta(float(of.epsilon), float(of.delta))
 
 
 def rounded_down(value: float) -> str:
