@@ -32,7 +32,7 @@ def run_fit(job: Job, opened: Opened) -> None:
     release = release_of(estimator, job.target, method)
     ledger = _ledger_entry(job, estimator.ledger_entry_)
     context = Context(job.data.name, shlex.join(["privreg", *sys.argv[1:]]), job.person, ledger)
-    files, failures = _write(job, estimator, release, context)
+    files, failures = _write(job, release, context)
     if job.as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
@@ -71,7 +71,7 @@ def _budget(job: Job) -> dict[str, Any]:
     return {"epsilon": float(job.epsilon), "delta": float(job.delta), "ledger": ledger, "dataset": job.dataset}
 
 
-def _write(job: Job, estimator: Any, release: Release, context: Context) -> tuple[dict[str, str], list[OSError]]:
+def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str], list[OSError]]:
     """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
     files, failures = dict[str, str](), list[OSError]()
 
@@ -83,7 +83,7 @@ def _write(job: Job, estimator: Any, release: Release, context: Context) -> tupl
             except OSError as error:
                 failures.append(error)
 
-    write("model", job.out, lambda path: save_model(estimator, path, target=release.target, method=release.method))
+    write("model", job.out, lambda path: save_model(release, path))
     context = replace(context, model=files.get("model"))
     write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
     return files, failures

@@ -1,6 +1,7 @@
 """Boosted AdaSSP: noisy sums of products, then gradient boosting on clipped residuals."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from math import log, sqrt
 from numbers import Real
 from typing import cast
@@ -38,7 +39,7 @@ class BoostedAdaSSP(PrivateRegressor):
     Columns are not rescaled, since that would need data bounds: a column of large numbers drowns the others, and a
     target far from 0 needs many rounds of ±clip_y to be reached.
 
-    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/test_adassp_privacy.py.
+    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/estimators/test_boosted_adassp.py.
 
     Parameters
     ----------
@@ -81,15 +82,17 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _plan(self, budget: Budget, columns: int) -> list[Event]:
         width, norm = columns + 1, NORM**2
+        event = partial(Gaussian, purpose="coefficients")
 
         def plan(noise: float) -> list[Event]:
             """A third of the (squared) budget each for the products, the eigenvalue and all rounds together."""
             third = noise * sqrt(3)
             each = third * sqrt(self.rounds)
+            eigen = EIGEN_SENSITIVITY
             return [
-                Gaussian("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
-                Gaussian("smallest eigenvalue", EIGEN_SENSITIVITY**2, third * EIGEN_SENSITIVITY, 1, norm // EIGEN_UNIT),
-                *(Gaussian(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
+                event("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
+                event("smallest eigenvalue", eigen**2, third * eigen, 1, norm // EIGEN_UNIT),
+                *(event(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
             ]
 
         return calibrate(plan, budget)
@@ -127,6 +130,9 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _predict(self, table: Table) -> Float64:
         return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
+
+    def _shrunk_to(self) -> float:
+        return float(self.clip_x)
 
     def _facts(self) -> list[str]:
         return [

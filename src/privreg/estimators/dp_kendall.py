@@ -26,7 +26,7 @@ class DPKendall(PrivateSelector):
     |τ̂(column, chosen)| over the columns chosen before, where τ̂ = (C − D)/(n − 1) is Kendall's rank correlation scaled
     by n/2. No data bounds are needed, since only the order of values matters.
 
-    Proof: docs/proofs/kendall.md, docs/proofs/peel.md. Exact check: tests/test_dp_kendall_privacy.py.
+    Proof: docs/proofs/kendall.md, docs/proofs/peel.md. Exact check: tests/estimators/test_dp_kendall.py.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ class DPKendall(PrivateSelector):
     delta: float = 0.0
 
     def _selection_plan(self, budget: Budget) -> list[Event]:
-        return even_picks([f"choose feature {t + 1}" for t in range(self.k)], ranges(self.k), budget, GRID)
+        names = [f"choose feature {t + 1}" for t in range(self.k)]
+        return even_picks(names, ranges(self.k), budget, GRID, purpose="choice")
 
     def _select(self, account: Account, plan: list[Event], engine: Engine) -> list[int]:
         ranking, left = engine.ranking(), np.arange(len(engine))

@@ -32,7 +32,7 @@ class SubLasso(PrivateSelector):
     part in the vote.
 
     Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md.
-    Exact check: tests/test_sub_lasso_privacy.py.
+    Exact check: tests/estimators/test_sub_lasso.py.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class SubLasso(PrivateSelector):
         count = plan_count(budget, self.count_share)
         rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
         names = [f"choose feature {t + 1}" for t in range(self.k)]
-        return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest)]
+        return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest, purpose="choice")]
 
     def _select(self, account: Account, plan: list[Event], engine: Engine) -> list[int]:
         size = {"k": self.k, "d": len(engine) + 1}.get(cast(str, self.group_size), self.group_size)

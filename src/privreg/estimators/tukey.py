@@ -43,7 +43,8 @@ class TukeyRegression(PrivateRegressor):
     If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
     constant 0.
 
-    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/test_depth.py, tests/test_tukey_privacy.py.
+    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/mechanisms/test_depth.py,
+    tests/estimators/test_tukey.py.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed, number, span, supported, text_table
+from privreg._format import listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
@@ -16,12 +16,13 @@ from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.private_linear.fitting import Fitting
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.regressor import PrivateRegressor
+from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.mechanisms.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
+from privreg.results.release import Coefficient, Release
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
@@ -39,7 +40,7 @@ class PrivateLinearRegression(PrivateRegressor):
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
     end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
 
-    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/test_replay.py.
+    Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
     Parameters
     ----------
@@ -184,22 +185,47 @@ class PrivateLinearRegression(PrivateRegressor):
     def _predict(self, table: Table) -> Float64:
         return self.model_.predict(table)
 
-    def summary(self) -> str:
-        """The model as a table of coefficients, what to know about it, and what it cost."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        chosen = self._chosen()
-        rows: list[tuple[str, ...]] = [("feature", "coefficient", "std. error", "95 % interval", "linear between")]
-        interval = self.confidence_interval()
-        for j, name in zip(chosen, self._labels(chosen), strict=True):
-            rows.append(
-                (str(name), supported(self.coef_[j], error := self.standard_error_[j]), supported(error, error),
-                 span(*interval[j]), span(*self.linear_range_[j]))
-            )  # fmt: skip
-        error, *ends = self.intercept_interval()
-        told = (supported(error, error), span(*ends)) if isfinite(error) else ("", "")
-        rows.append(("(intercept)", supported(self.intercept_, error), *told, ""))
-        lines = [*self._notes(), "", *text_table(rows), "", str(self.receipt_)]
-        return "\n".join(lines)
+        interval, outer, levels = self.confidence_interval(), self.model_.outer(), self._levels()
+        coefficients = [
+            Coefficient(
+                self._names[j],
+                float(self.coef_[j]),
+                _finite(self.standard_error_[j]),
+                *map(_finite, (*interval[j], *self.linear_range_[j])),
+                *outer.get(j, (None, None, None)),
+                level=j in levels,
+            )
+            for j in self._chosen()
+        ]
+        return Release(
+            *shown_names(self, target, method),
+            list(self._names),
+            coefficients,
+            Coefficient("(intercept)", self.intercept_, *map(_finite, self.intercept_interval())),
+            self.prediction_range(),
+            self.n_records_,
+            self._facts(),
+            list(self.warnings_),
+            self.receipt_,
+            [
+                Coefficient(name, value, *map(_finite, (error, value - Z95 * error, value + Z95 * error)), level=True)
+                for name, value, error in self.level_differences()
+            ],
+            saved=saved(self, target, self._saved()),
+        )
+
+    def _saved(self) -> dict[str, Any]:
+        """The model as in a model file."""
+        return {
+            "k": self.k if self.k == "auto" else int(self.k),
+            "rows_per_person": int(self.rows_per_person),
+            "people": self.receipt_.protects_people,
+            "n_records": float(self.n_records_),
+            **self.model_.to_dict(),
+            "warnings": self.warnings_,
+        }
 
     def _facts(self) -> list[str]:
         used, ends = len(self._chosen()), self.prediction_range()
@@ -224,3 +250,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None

@@ -2,7 +2,8 @@
 
 One SQLite file holds any number of data sets. A request is accepted if one of two totals stays within the budget, each
 with its own part of δ: the plain sums of ε and δ of all requests, or the accountant's total of their μ². Proof:
-docs/proofs/ledger.md. Checks with real processes: tests/test_ledger.py, tests/test_ledger_processes.py.
+docs/proofs/ledger.md. Checks with real processes: tests/privacy/ledger/test_ledger.py,
+tests/privacy/ledger/test_processes.py.
 """
 
 import json
