@@ -93,6 +93,11 @@ def percent(part: float) -> str:
     return "practically 100 %"
 
 
+def tenths_percent(tenths: int) -> str:
+    """A share in tenths of a per cent: 79.2 %."""
+    return f"{tenths / 10:.1f} %"
+
+
 def count_of(n: int, thing: str) -> str:
     return f"1 {thing}" if n == 1 else f"{n:,} {thing}s"
 

@@ -170,13 +170,13 @@ def test_a_file_is_not_replaced_without_force(folder):
     for option in ("--out", "--report"):
         for name in ("old.json", "link.json"):
             line = refused(*words, option, name)
-            assert line == f"privreg fit: {name}: there is such a file already; --force replaces it\n"
+            assert line == f"privreg fit: {name}: the file exists already; --force replaces it\n"
     assert (folder / "old.json").read_text() == "old"
     run(*words, "--out", "old.json", "--report", "new.html", "--force")
     load_model("old.json")
     run(*words, "--out", os.devnull)  # nothing is lost there
     line = run("predict", "old.json", "people.csv", "--out", "people.parquet", expect=2).stderr
-    assert line == "privreg predict: people.parquet: there is such a file already; --force replaces it\n"
+    assert line == "privreg predict: people.parquet: the file exists already; --force replaces it\n"
     run("predict", "old.json", "people.csv", "--out", "p.csv")
     run("predict", "old.json", "people.csv", "--out", "p.csv", "--force")
     assert len((folder / "p.csv").read_text().splitlines()) == ROWS + 1
