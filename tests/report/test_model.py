@@ -23,7 +23,7 @@ def test_what_to_know(flagship, constant):
 
 def test_what_was_not_released(flagship):
     items = section(flagship, "What was not released")[1].texts
-    assert f"{words.number(flagship.records, 3)} is a noisy, cautious (low) estimate" in items[0]
+    assert f"{words.about(flagship.records)} is a noisy, cautious (low) estimate" in items[0]
     assert any("R²" in text for text in items)
     fewer = replace(flagship, coefficients=flagship.coefficients[:2])
     assert "columns that were not chosen" in str(section(fewer, "What was not released"))

@@ -41,8 +41,8 @@ def notice(receipt: Receipt) -> Box | None:
     if overspent(receipt):
         return Box(
             "MORE WAS SPENT THAN THE BUDGET.",
-            "The steps of the receipt add up to more than the budget. privreg never does this: the receipt was changed, "
-            "or belongs to another fit.",
+            "The steps of the receipt add up to more than the budget. privreg never does this: the receipt was "
+            "changed, or belongs to another fit.",
         )
     if is_custom(receipt):
         return Box(

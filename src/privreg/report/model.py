@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg._format import count_of, epsilon_delta, number, shown
+from privreg._format import about, count_of, epsilon_delta, number, shown
 from privreg.estimators.loaded import LoadedModel
 from privreg.estimators.regressor import PrivateRegressor
 from privreg.estimators.select_then_regress import SelectThenRegress
@@ -155,7 +155,7 @@ def _know(release: Release) -> list[Content]:
 
 
 def _withheld(release: Release) -> list[Content]:
-    told = "" if release.records is None else f"; {number(release.records, 3)} is a noisy, cautious (low) estimate"
+    told = "" if release.records is None else f"; {about(release.records)} is a noisy, cautious (low) estimate"
     texts = [
         f"the exact number of records{told}",
         "the smallest and the largest value of any column"
