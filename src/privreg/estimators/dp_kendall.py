@@ -20,9 +20,9 @@ def ranges(k: int) -> list[int]:
 
 @dataclass(eq=False, repr=False)
 class DPKendall(PrivateSelector):
-    """Choose k features that correlate with the label and little with each other, under differential privacy.
+    """Choose k features that correlate with the target and little with each other, under differential privacy.
 
-    Each of k rounds picks, by the exponential mechanism, the column with the highest |τ̂(column, label)| minus the mean
+    Each of k rounds picks, by the exponential mechanism, the column with the highest |τ̂(column, target)| minus the mean
     |τ̂(column, chosen)| over the columns chosen before, where τ̂ = (C − D)/(n − 1) is Kendall's rank correlation scaled
     by n/2. No data bounds are needed, since only the order of values matters.
 
