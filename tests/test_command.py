@@ -25,20 +25,6 @@ def run(*arguments, cwd=None):
     )
 
 
-def test_an_encoding_without_greek_letters_is_no_error(tmp_path):
-    """As where output goes to a file on Windows. By then the budget is spent, and the output is all there is."""
-    (tmp_path / "people.csv").write_text("a,y\n" + "".join(f"{i % 7},{i % 7 + i % 3}\n" for i in range(500)))
-    done = subprocess.run(
-        [PRIVREG, "fit", "people.csv", "--target", "y", "--epsilon", "1"],
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": "cp1252"},
-        cwd=tmp_path,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"Spent ? = 1" in done.stdout
-
-
 def test_demo_fits_real_people_and_writes_a_report_and_a_model(tmp_path):
     result = run("demo", cwd=tmp_path)
     assert result.returncode == 0, result.stderr

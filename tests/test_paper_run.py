@@ -1,7 +1,6 @@
 """`privreg paper run`: real files, real processes, interrupted in every way."""
 
 import csv
-import fcntl
 import io
 import json
 import multiprocessing
@@ -17,7 +16,6 @@ from functools import partial
 from itertools import product
 from math import inf, log
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -267,25 +265,6 @@ def test_report_of_something_else(tmp_path):
     assert "it is not the folder of a `privreg paper run`" in result.stderr
 
 
-@pytest.fixture(params=["linux", "win32"])
-def system(request, monkeypatch):
-    """The journal's lock here, and on Windows as documented: a byte at the file's position, refused as a permission."""
-
-    def locking(number, mode, size):
-        assert (mode, size) == ("not waiting", 1)
-        assert os.lseek(number, 0, os.SEEK_CUR) > 10**9  # a locked byte cannot be read
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PermissionError(13, "Permission denied") from None
-
-    if request.param == "win32":
-        monkeypatch.setattr(journal, "sys", SimpleNamespace(platform="win32"))
-        monkeypatch.setitem(sys.modules, "fcntl", None)
-        monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK="not waiting", locking=locking))
-
-
-@pytest.mark.usefixtures("system")
 def test_journal_keeps_rows_and_names_a_damaged_line(tmp_path):
     file = tmp_path / "j"
     with journal.writing(file) as log:
