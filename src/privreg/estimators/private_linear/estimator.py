@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed, number
+from privreg._format import about, listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
@@ -229,7 +229,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _facts(self) -> list[str]:
         used, ends = len(self._chosen()), self.prediction_range()
-        records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
+        records = about(self.n_records_)
         if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [

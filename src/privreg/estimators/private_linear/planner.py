@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from privreg._format import epsilon_delta, text_table
 from privreg._types import Float64
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
@@ -60,19 +61,19 @@ class Plan:
         return record | {"outlooks": [asdict(o) | {"kept": o.kept} for o in self.outlooks]}
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.rows:,} rows, {self.columns:,} columns, ε = {self.epsilon:g}, δ = {self.delta:g}: "
-            + (f"about {self.k} columns would be used." if self.k else "too little for more than a constant."),
-            "",
-            "signal  R² not private  R² private  one in ten below … above  kept",
-            "──────  ──────────────  ──────────  ────────────────────────  ────",
-        ]
+        used = f"about {self.k} columns would be used." if self.k else "too little for more than a constant."
+        rows = [("signal", "R² not private", "R² private", "one in ten below … above", "kept")]
         for o in self.outlooks:
-            span = f"{_short(o.low)} … {_short(o.high)}"
-            cells = f"{_short(o.least_squares):>14}  {_short(o.median):>10}  {span:>24}  {o.kept:4.0%}"
-            lines.append(f"{o.signal:6.1f}  {cells}")
-        lines += ["", "signal: the R² that there is to find. kept: R² private, as a part of R² not private."]
-        lines += ["Simulated on made-up tables; no data was read and nothing was spent."]
+            exact, private, low, high = map(_short, (o.least_squares, o.median, o.low, o.high))
+            rows.append((f"{o.signal:.1f}", exact, private, f"{low} … {high}", f"{100 * o.kept:.0f} %"))
+        lines = [
+            f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}: {used}",
+            "",
+            *text_table(rows, left=0),
+            "",
+            "signal: the R² that there is to find. kept: R² private, as a part of R² not private.",
+            "Simulated on made-up tables; no data was read and nothing was spent.",
+        ]
         return "\n".join(lines)
 
 
@@ -130,7 +131,7 @@ def _trial(
 
 
 def _short(r2: float) -> str:
-    return f"{r2:.2f}" if r2 >= -1 else "< -1"
+    return f"{r2:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
 
 
 def _r2(truth: Float64, predicted: Float64) -> float:
