@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +19,8 @@ class Group(TyperGroup):
     def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
+        if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(errors="replace")  # an encoding without ε must not end a fit that has been paid for
         try:
             code = super().main(args, standalone_mode=False, **extra)
         except Exception as error:

@@ -31,14 +31,14 @@ Z95 = 1.959964  # standard errors to either side of a 95 % interval
 class PrivateLinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
-    A private count of the records sets a schedule for the budget. Centre and spread of the label and of each column
+    A private count of the records sets a schedule for the budget. Centre and spread of the target and of each column
     are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
     columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
     leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
+    end of the range (or, for columns with long tails, with another slope). Predictions stay in the target's own range.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 

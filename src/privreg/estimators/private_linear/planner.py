@@ -20,7 +20,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.noise import SeededNoise
 
-STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the label's variance that a linear model explains
+STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the target's variance that a linear model explains
 TRIALS = 8
 MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
 MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
@@ -141,7 +141,7 @@ def _r2(truth: Float64, predicted: Float64) -> float:
 def made_up(rows: int, columns: int, signal: float, generator: np.random.Generator) -> tuple[Float64, Float64]:
     """A table such as people have: correlated columns, of which some are skewed and some are 0/1, on various scales.
 
-    The label is linear in the columns, with coefficients of very different size, plus noise: least squares on endless
+    The target is linear in the columns, with coefficients of very different size, plus noise: least squares on endless
     data would explain `signal` of its variance.
     """
     factors = max(columns // 4, 1)
