@@ -1,6 +1,6 @@
 """A lower estimate of the number of records.
 
-Proof: docs/proofs/count.md. Exact check: tests/test_count.py.
+Proof: docs/proofs/count.md. Exact check: tests/mechanisms/test_count.py.
 """
 
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """A deep point among many: approximate Tukey depth, a test for stability, and a draw that prefers depth.
 
-Proof: docs/proofs/tukey.md. Exact check: tests/test_depth.py.
+Proof: docs/proofs/tukey.md. Exact check: tests/mechanisms/test_depth.py.
 """
 
 from collections.abc import Sequence

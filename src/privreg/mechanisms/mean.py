@@ -1,6 +1,6 @@
 """The sum of clipped deviations from a public centre.
 
-Proof: docs/proofs/mean.md. Exact check: tests/test_mean.py.
+Proof: docs/proofs/mean.md. Exact check: tests/mechanisms/test_mean.py.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """A median without bounds: the exponential mechanism on a fixed grid of values that covers every scale.
 
-Proof: docs/proofs/median.md. Exact check: tests/test_median.py.
+Proof: docs/proofs/median.md. Exact check: tests/mechanisms/test_median.py.
 """
 
 from functools import cache

@@ -1,6 +1,6 @@
 """Joint release of the moments that a least-squares step needs: Σ u·uᵀ, Σ u·r and Σ r².
 
-Proof: docs/proofs/moments.md. Exact check: tests/test_moments.py.
+Proof: docs/proofs/moments.md. Exact check: tests/mechanisms/test_moments.py.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Peel: the k highest-scoring items, in order, by successive exponential-mechanism picks.
 
-Proof: docs/proofs/peel.md, docs/proofs/sampling.md. Exact check: tests/test_peel.py, tests/test_sampling.py.
+Proof: docs/proofs/peel.md, docs/proofs/sampling.md. Exact check: tests/mechanisms/test_peel.py,
+tests/mechanisms/test_sampling.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """A quantile among public candidates, by the exponential mechanism.
 
-Proof: docs/proofs/quantile.md. Exact check: tests/test_quantile.py.
+Proof: docs/proofs/quantile.md. Exact check: tests/mechanisms/test_quantile.py.
 """
 
 from math import floor

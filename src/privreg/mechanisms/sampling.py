@@ -1,7 +1,7 @@
 """Picks on a secret sample of the records, for tables so long that scores of all records take too much time.
 
 Who is not in the sample has no influence, so that the same noise costs less. Proof: docs/proofs/sampling.md. Exact
-check: tests/test_sampling.py.
+check: tests/mechanisms/test_sampling.py.
 """
 
 from dataclasses import replace

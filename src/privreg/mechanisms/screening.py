@@ -1,7 +1,8 @@
 """Columns that go with a target, chosen by Kendall's rank correlation; the target may be a residual.
 
 A residual of a released model is a function of one record and of released values, so the score moves no further than
-with the target itself. Proof: docs/proofs/screening.md, docs/proofs/kendall.md. Exact check: tests/test_screening.py.
+with the target itself. Proof: docs/proofs/screening.md, docs/proofs/kendall.md. Exact check:
+tests/mechanisms/test_screening.py.
 """
 
 from collections.abc import Sequence

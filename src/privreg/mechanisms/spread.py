@@ -1,6 +1,6 @@
 """The spread of a column without bounds: a noisy histogram of distances from its centre, and how to read it.
 
-Proof: docs/proofs/spread.md. Exact check: tests/test_spread.py.
+Proof: docs/proofs/spread.md. Exact check: tests/mechanisms/test_spread.py.
 """
 
 from dataclasses import dataclass

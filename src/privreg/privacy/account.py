@@ -146,8 +146,8 @@ class PlannedAccount(Account):
 class AdaptiveAccount(Account):
     """Carries out steps that are chosen on the way, as long as their μ² fit the budget.
 
-    Proof: docs/proofs/adaptive.md. Exact check: tests/test_adaptive.py. `rows` is the number of records that the unit
-    of privacy may own: every μ counts that many times.
+    Proof: docs/proofs/adaptive.md. Exact check: tests/privacy/test_adaptive.py. `rows` is the number of records that
+    the unit of privacy may own: every μ counts that many times.
     """
 
     def __init__(self, budget: Budget, noise: Noise, rows: int = 1) -> None:

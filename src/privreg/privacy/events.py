@@ -175,7 +175,7 @@ class SampledPicks(Event):
 
     On the sample they are E-DP with E = picks·range/scale; on the table ε-DP with ε ≥ ln(1 + q(e^E − 1)). As any ε-DP
     mechanism they are ε²/2-zCDP and 2ε-bounded-range. Proof: docs/proofs/sampling.md. Exact check:
-    tests/test_sampling.py.
+    tests/mechanisms/test_sampling.py.
     """
 
     mechanism = "sampled picks"

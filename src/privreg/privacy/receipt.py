@@ -110,7 +110,7 @@ class Receipt:
                 name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
                 cost += " each"
             rows.append((name, event.mechanism, noise, cost))
-        lines = text_table(rows) if self.events else ["nothing was released from the data"]
+        lines = text_table(rows, left=4) if self.events else ["nothing was released from the data"]
         lines += [
             f"total: ε = {self.epsilon:.6g}, δ = {self.delta:g} for adding or removing {self.unit}",
             f"asked: ε = {self.budget.epsilon:.6g}, δ = {self.budget.delta:g}",

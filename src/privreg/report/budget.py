@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from privreg._format import number, shown, small
+from privreg._format import epsilon_delta, number, shown
 from privreg.privacy.events import Event
 from privreg.privacy.purposes import purpose_of
 from privreg.privacy.receipt import SYMBOLS, Receipt
@@ -23,6 +23,10 @@ class Group:
     cost: float  # in the currency
     share: float  # of all
     tenths: int  # the share in tenths of a per cent; those of all groups add up to 1000
+
+    @property
+    def percent(self) -> str:
+        return f"{self.tenths / 10:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,8 @@ def _total(receipt: Receipt) -> str:
     asked = receipt.budget
     within = "That is MORE than was asked" if overspent(receipt) else "Context for, and never exceeded"
     return (
-        f"Added up again from the steps below: ε = {number(receipt.epsilon, 6)}, δ = {small(receipt.delta)}. "
-        f"{within}: ε = {number(asked.epsilon, 6)}, δ = {small(asked.delta)}."
+        f"Added up again from the steps below: {epsilon_delta(receipt.epsilon, receipt.delta)}. "
+        f"{within}: {epsilon_delta(asked.epsilon, asked.delta)}."
     )
 
 
@@ -126,7 +130,7 @@ def _groups(spent: BudgetUse) -> Grid:
             TableCell(group.purpose, order=group.purpose, detail=(group.meaning,)),
             count(group.events),
             TableCell(number(group.cost, 4), order=group.cost),
-            TableCell(f"{group.tenths / 10:.1f} %", order=group.share),
+            TableCell(group.percent, order=group.share),
         ]
         for group in spent.groups
     ]

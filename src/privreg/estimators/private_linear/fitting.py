@@ -1,6 +1,6 @@
 """The method of `PrivateLinearRegression`, step by step: label, columns, screening, and three phases of least squares.
 
-Proof: docs/proofs/flagship.md. Exact check: tests/test_replay.py.
+Proof: docs/proofs/flagship.md. Exact check: tests/audit/test_replay.py.
 """
 
 from dataclasses import replace
