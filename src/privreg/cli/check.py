@@ -20,7 +20,8 @@ from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget, check_tukey_budget
 from privreg.estimators.methods import FLAGSHIP, METHODS, selects
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
-from privreg.privacy.ledger.ledger import RECORD, Ledger, Request, amount, budget_of, people_by
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import RECORD, Request, amount, budget_of, people_by
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:

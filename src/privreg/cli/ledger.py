@@ -8,7 +8,8 @@ from rich.text import Text
 
 from privreg._format import epsilon_delta, number
 from privreg.cli.terminal import console, grid
-from privreg.privacy.ledger.ledger import Entry, Ledger, Status, rounded_down
+from privreg.privacy.ledger.ledger import Entry, Ledger
+from privreg.privacy.ledger.status import Status, rounded_down
 
 
 def run_create(file: Path, dataset: str, epsilon: Decimal, delta: Decimal) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from privreg.data.tables import Categories, name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
+from privreg.privacy.ledger.ledger import Ledger, Open, entered
+from privreg.privacy.ledger.request import RECORD, Request, amount, budget_of, people_by
 from privreg.privacy.weak import weak_points
 
 
