@@ -65,6 +65,8 @@ def budget_of(epsilon: Any, delta: Any, in_ledger: bool) -> Budget:
     return running_budget(amount(epsilon, "epsilon"), amount(delta, "delta")) if in_ledger else Budget(epsilon, delta)
 
 
-def people_by(name: Any) -> str:
-    """The unit if people are protected. People that are told apart by another column are another unit."""
-    return PERSON if name is None else f"{PERSON} by {name}"
+def unit_of(people: bool, column: Any = None) -> str:
+    """What is protected: a record, or a person. People that are told apart by another column are another unit."""
+    if not people:
+        return RECORD
+    return PERSON if column is None else f"{PERSON} by {column}"

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, sqrt
 from typing import Any
 
+from privreg._format import number
 from privreg.privacy import gaussian
 from privreg.privacy.accountant import SMALLEST_DELTA, Budget, adaptive_budget
 from privreg.privacy.events import round_down
@@ -114,8 +115,8 @@ class Status:
 
 def rounded_down(value: float) -> str:
     """About three digits, not more than the value."""
-    text = f"{value:.3g}"
-    return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"
+    rounded = float(f"{value:.3g}")
+    return number(rounded if rounded <= value else value * (1 - 2e-3), 3)
 
 
 def _shown_epsilon(mu: float, delta: float) -> float:
