@@ -48,9 +48,8 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     k : number of features to choose.
     epsilon, delta : the whole budget.
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
-    categories, n_jobs, random_state : as there.
-    ledger, dataset : a `Ledger` and the name of a data set in it, which is charged once for both parts.
-    purpose, progress : as there.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`; the ledger
+        is charged once for both parts.
 
     Attributes
     ----------
