@@ -13,7 +13,7 @@ from privreg.engines.dask import parts as dask_parts
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
-from privreg.privacy.ledger.ledger import unit_of
+from privreg.privacy.ledger.request import unit_of
 
 
 def _by_python_equality(values: Any) -> Any:

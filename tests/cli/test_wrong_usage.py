@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from privreg import Ledger
-from privreg.privacy.ledger.ledger import Request
+from privreg.privacy.ledger.request import Request
 
 HEAVY = ("sklearn", "numba", "opendp", "scipy", "narwhals", "pandas", "matplotlib", "dp_accounting", "dask")
 ARROW = ("pyarrow", "numpy")

@@ -20,7 +20,8 @@ from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget, check_tukey_budget
 from privreg.estimators.methods import FLAGSHIP, METHODS, selects
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
-from privreg.privacy.ledger.ledger import Ledger, Request, amount, budget_of, unit_of
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:
