@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import scaling_tables
-from privreg.estimators.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
+from privreg.estimators.methods import FLAGSHIP, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
 from privreg.paper.results import COMPARED, Results, load, positive
@@ -65,7 +65,7 @@ def paper_table() -> str:
 
 
 LN3 = 1.0986
-_PRIVATE = (FLAGSHIP, *(m for m in ALL_METHODS if m not in (FLAGSHIP, "NonDP", *REFERENCE)))
+_PRIVATE = (FLAGSHIP, *(m for m in REGISTRY if m not in (FLAGSHIP, "NonDP", *REFERENCE)))
 _TITLES = {"NonDP": "least squares, not private"} | {m: f"{m} †" for m in ("Tukey", "L-Tukey", "K-Tukey")}
 
 

@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 from privreg.cli.app import app
 from privreg.cli.paper import _overview
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS, METHODS, make_method, selects
+from privreg.estimators.methods import METHODS, REGISTRY, make_method
 from privreg.paper import journal, workers
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import find, kind, load, name_of
@@ -433,7 +433,7 @@ def test_all_methods_get_the_same_records_and_what_was_asked_for(data, monkeypat
     monkeypatch.setattr("privreg.paper.trials.make_method", make)
     Recorder.seen.clear()
     file = data / "7_made_up.parquet"
-    for method, k, epsilon in product(ALL_METHODS, (5, 10), (1.0, 2.0)):
+    for method, k, epsilon in product(REGISTRY, (5, 10), (1.0, 2.0)):
         trial = trial_of(file, method=method, k=k, epsilon=epsilon, delta=1e-7, jitter=jitter)
         assert "r2" in run_trial(trial, load, 3)
         name, options = asked[-1]
@@ -633,7 +633,7 @@ def test_further_names_are_settings_of_the_seven():
     assert make_method("L-BAS-reference").ridge == "reference"
     assert make_method("K-Tukey").calibration == "paper"
     assert make_method("PrivateLinearRegression", k=3, epsilon=2.0).get_params()["k"] == "auto"
-    assert {m for m in ALL_METHODS if selects(m)} == {m for m in ALL_METHODS if m[1] == "-"}
+    assert {m for m in REGISTRY if REGISTRY[m].selects} == {m for m in REGISTRY if m[1] == "-"}
 
 
 def test_catalogue_and_published_tables_are_those_of_the_paper():

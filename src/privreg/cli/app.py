@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from privreg.estimators.methods import private_methods
+
 if TYPE_CHECKING:
     from privreg.cli.request import BudgetOptions
 
@@ -194,7 +196,7 @@ def fit(
     delta: Delta = Decimal("1e-6"),
     k: Annotated[str, typer.Option(parser=_whole_or_auto, metavar="N|auto", help="The most features to use.")] = "auto",
     method: Annotated[
-        str, typer.Option(help="auto, or a method of the paper: BAS, Tukey, L-BAS, L-Tukey, K-BAS, K-Tukey.")
+        str, typer.Option(help=f"auto, or a method of the paper: {', '.join(private_methods())}.")
     ] = "auto",
     features: Features = None,
     drop: Drop = None,

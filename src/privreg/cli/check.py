@@ -17,20 +17,18 @@ from privreg.data.columns import ChosenColumns, choose_columns, choose_names, re
 from privreg.data.files import PARQUET_ENDS, header_names, is_parquet, open_file
 from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
-from privreg.estimators.budgets import check_budget, check_tukey_budget
-from privreg.estimators.methods import FLAGSHIP, METHODS, selects
-from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
+from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger.ledger import RECORD, Ledger, Request, amount, budget_of, people_by
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:
     from privreg.data.files import DataFile
 
-SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 PREDICTION = "prediction"  # name of the column of predictions
 TABS = (".tsv", ".tab")
 
-_PRIVATE = [name for name in METHODS if name != "NonDP"]
 _ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
 
 
@@ -50,10 +48,8 @@ def check_fit(source: TableOptions, spending: BudgetOptions, wanted: MethodOptio
     budget = _budget(spending)
     if method == FLAGSHIP:
         check_budget(budget, 1 if source.person is None else wanted.rows_per_person)
-    elif method.endswith("Tukey"):
-        check_tukey_budget(budget)
     else:
-        check_delta(budget)
+        REGISTRY[method].check_budget(budget)
     inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
     _check_outputs(outputs.places(), inputs, source.data, outputs.force)
     _ask_ledger(spending, source, adaptive_budget(budget) if method == FLAGSHIP else None)
@@ -99,14 +95,15 @@ def check_method(wanted: MethodOptions, source: TableOptions) -> str:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
-    if method not in _PRIVATE:
-        raise ValueError(f"--method must be one of auto, {', '.join(_PRIVATE)}; got {method!r}")
+    if method not in private_methods():
+        raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
     if wanted.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
     if source.person is not None:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
-    if not selects(method) and wanted.k != "auto":
-        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    if not REGISTRY[method].selects and wanted.k != "auto":
+        other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
+        raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
 
 

@@ -11,15 +11,13 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS, FLAGSHIP, METHODS
+from privreg.estimators.methods import METHODS, REGISTRY
 from privreg.paper.catalogue import tasks
 from privreg.paper.results import COMPARED, Results, epsilon_name, load, positive
 from privreg.paper.runner import Settings
 from privreg.paper.runner import run as run_settings
 from privreg.paper.watch import Watch
 from privreg.paper.workers import cores
-
-DEFAULT = (*METHODS, "K-Tukey-strict", FLAGSHIP)
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class Options:
 
     def settings(self) -> Settings:
         """As meant."""
-        methods = DEFAULT if self.methods == "" else ALL_METHODS if self.methods == "all" else _listed(self.methods)
+        default = [m.name for m in REGISTRY.values() if m.name in METHODS or m.headline]
+        methods = default if self.methods == "" else REGISTRY if self.methods == "all" else _listed(self.methods)
         return Settings(
             ks=tuple(dict.fromkeys(self.k)),
             trials=self.trials,

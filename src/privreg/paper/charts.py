@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from privreg.estimators.methods import FLAGSHIP, METHODS
+from privreg.estimators.methods import FLAGSHIP, METHODS, REGISTRY
 from privreg.paper.catalogue import published
 from privreg.paper.results import Results, epsilon_name, podium, positive
 from privreg.paper.sweep import relative
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 SIX = METHODS[1:]  # the private ones of the paper
 _BLUE, _LIGHT, _GREY, _INK = "#0072b2", "#a6cee3", "#b8b8b8", "#222222"
-_REGRESSION = {"BAS": "#d55e00", "Tukey": "#0072b2", "strict": "#009e73", FLAGSHIP: "#000000"}
-_SELECTION = {"L": (0, (4, 2)), "K": "solid"}
 _WIDE, _NARROW = 9.0, 3.4  # inches; the narrow one fits a phone
 _TITLE = {"fontweight": "bold", "fontsize": 10.5}
 _ROW = 0.3  # inches for a method
@@ -44,7 +42,7 @@ class Panel:
 def panels(results: Results, k: int) -> list[Panel]:
     """The published ranks, ours of the same methods, and ours of all; empty before there is a result."""
     medians = results.medians(k)
-    ours = [m for m in results.columns if m != "NonDP"]
+    ours = [m for m in results.columns if REGISTRY[m].private]
     six = [m for m in ours if m in SIX]
     found = []
     if six and medians:
@@ -106,7 +104,7 @@ def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | No
     from matplotlib.figure import Figure
 
     medians = results.medians(k)
-    methods = [m for m in results.columns if m != "NonDP"]
+    methods = [m for m in results.columns if REGISTRY[m].private]
     if not medians or not methods:
         return None
     theirs, ours = positive({t: row for t, row in published(k).items() if t in medians}), positive(medians)
@@ -131,7 +129,7 @@ def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | No
 
 
 def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -> None:
-    ax.set_yticks(range(len(methods)), [_label(m) for m in methods])
+    ax.set_yticks(range(len(methods)), [REGISTRY[m].label or m for m in methods])
     ax.set_ylim(rows - 0.5, -0.5)
     ax.spines.left.set_bounds(len(methods) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -179,11 +177,10 @@ def _ticks(budgets: list[float]) -> list[str]:
 
 def _draw_line(ax: Any, method: str, budgets: list[float], quartiles: list[tuple[float, float, float]]) -> None:
     low, middle, high = zip(*quartiles, strict=True)
-    selection = method.split("-")[0]
-    style = "solid" if method == FLAGSHIP else _SELECTION.get(selection, (0, (1, 1.5)))
-    ax.plot(budgets, middle, color=_colour(method), linestyle=style, linewidth=1.6, marker="o", markersize=4)
+    colour, style = REGISTRY[method].colour, REGISTRY[method].line
+    ax.plot(budgets, middle, color=colour, linestyle=style, linewidth=1.6, marker="o", markersize=4)
     if method == FLAGSHIP:
-        ax.fill_between(budgets, low, high, color=_colour(method), alpha=0.12, linewidth=0)
+        ax.fill_between(budgets, low, high, color=colour, alpha=0.12, linewidth=0)
 
 
 def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:
@@ -191,11 +188,11 @@ def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:
     bottom, top = ax.get_ylim()
     for (method, end), place in zip(ends.items(), _apart(list(ends.values()), 0.055 * (top - bottom)), strict=True):
         ax.annotate(
-            _label(method),
+            REGISTRY[method].label or method,
             (last, end),
             (1.06, place),
             textcoords=("axes fraction", "data"),
-            color=_colour(method),
+            color=REGISTRY[method].colour,
             va="center",
             annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": _GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
@@ -213,11 +210,3 @@ def _apart(places: list[float], gap: float) -> list[float]:
                 moved[lower] -= short / 2
                 moved[upper] += short / 2
     return moved
-
-
-def _label(method: str) -> str:
-    return method.replace("LinearR", "Linear\nR")
-
-
-def _colour(method: str) -> str:
-    return _REGRESSION[method.split("-")[-1]]

@@ -1,6 +1,6 @@
 """The big tables for LaTeX: for each data set a line of medians, one of quartiles, and one of published medians."""
 
-from privreg.estimators.methods import FLAGSHIP
+from privreg.estimators.methods import REGISTRY
 from privreg.paper.catalogue import tasks
 from privreg.paper.digits import latex
 from privreg.paper.folder import OTHER, PARTIAL
@@ -40,7 +40,8 @@ def _tabulars(methods: list[str], rows: list[Row]) -> str:
 
 
 def _tabular(methods: list[str], rows: list[Row]) -> str:
-    head = [r"\shortstack{\strut PrivateLinear\\Regression}" if m == FLAGSHIP else m for m in methods]
+    broken = {m: REGISTRY[m].label.replace("\n", r"\\") for m in methods if REGISTRY[m].label}
+    head = [rf"\shortstack{{\strut {broken[m]}}}" if m in broken else m for m in methods]
     lines = [
         r"\noindent{\scriptsize\setlength{\tabcolsep}{3pt}%",
         rf"\begin{{tabular}}{{ll{'r' * len(methods)}}}",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS, METHODS, REFERENCE, selects, with_published_ridge
+from privreg.estimators.methods import METHODS, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper import journal
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
@@ -86,7 +86,7 @@ class Results:
         self.ks: list[int] = sorted({k for run in self.runs for k in run["k"]})
         self.epsilons: list[float] = list(dict.fromkeys(e for run in self.runs for e in run["epsilon"]))
         asked = {m for run in self.runs for m in run["methods"]}
-        self.methods = [m for m in ALL_METHODS if m in asked]
+        self.methods = [m for m in REGISTRY if m in asked]
         self.trials = {key_of(row): row for row in rows if "task" in row}  # a later one replaces an earlier one
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for key, row in self.trials.items():
@@ -221,7 +221,7 @@ def write_summary(results: Results, folder: Path) -> None:
 
 def shared(method: str, k: int, epsilon: float) -> tuple[int | None, float | None]:
     """The k and ε of a method's trials; None where it does not depend on them, so that one run serves all."""
-    return k if selects(method) else None, None if method == "NonDP" else epsilon
+    return k if REGISTRY[method].selects else None, epsilon if REGISTRY[method].private else None
 
 
 def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -231,20 +231,20 @@ def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def ranks(row: dict[str, float]) -> dict[str, int]:
     """Place of each private method, the best being 1. Equal medians share a place; −∞ has none."""
-    private = {m: v for m, v in row.items() if m != "NonDP" and v > -inf}
+    private = {m: v for m, v in row.items() if REGISTRY[m].private and v > -inf}
     return {m: 1 + sum(other > v for other in private.values()) for m, v in private.items()}
 
 
 def podium(rows: dict[int, dict[str, float]], methods: Sequence[str]) -> dict[str, tuple[int, int]]:
     """How often each private method is first, and second, among the given ones."""
     places = [ranks({m: v for m, v in row.items() if m in methods}) for row in rows.values()]
-    private = [m for m in methods if m != "NonDP"]
+    private = [m for m in methods if REGISTRY[m].private]
     return {m: (sum(p.get(m) == 1 for p in places), sum(p.get(m) == 2 for p in places)) for m in private}
 
 
 def positive(rows: dict[int, dict[str, float]]) -> dict[str, int]:
     """On how many data sets each method has a median R² above 0."""
-    methods = [m for m in ALL_METHODS if any(m in row for row in rows.values())]
+    methods = [m for m in REGISTRY if any(m in row for row in rows.values())]
     return {m: sum(row.get(m, -inf) > 0 for row in rows.values()) for m in methods}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS
+from privreg.estimators.methods import REGISTRY
 from privreg.paper import journal
 from privreg.paper.catalogue import tasks
 from privreg.paper.folder import DataSet, find, kind, load, name_of
@@ -51,8 +51,8 @@ class Settings:
         if not self.methods:
             raise ValueError("--methods names no method")
         for method in self.methods:
-            if method not in ALL_METHODS:
-                raise ValueError(f"--methods: {method!r} is none of {', '.join(ALL_METHODS)}")
+            if method not in REGISTRY:
+                raise ValueError(f"--methods: {method!r} is none of {', '.join(REGISTRY)}")
 
 
 class Watcher(Protocol):

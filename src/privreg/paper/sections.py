@@ -5,7 +5,7 @@ from math import isclose
 from statistics import median
 from typing import Any
 
-from privreg.estimators.methods import FLAGSHIP, METHODS, REFERENCE, with_published_ridge
+from privreg.estimators.methods import BASELINE, METHODS, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
 from privreg.paper.digits import pretty
@@ -13,7 +13,6 @@ from privreg.paper.folder import COMPLETE, PARTIAL
 from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
 from privreg.report.document import Code, Content, Grid, TableCell, count, words
 
-_HEADLINE = ("K-Tukey", "K-Tukey-strict", FLAGSHIP)
 _RIDGE = {with_published_ridge(m): m for m in METHODS if with_published_ridge(m) != m}
 
 
@@ -37,8 +36,8 @@ def _finding(results: Results, k: int) -> str:
     medians = results.medians(k)
     theirs = {t: row for t, row in published(k).items() if t in medians}
     ours, paper = positive(medians), positive(theirs)
-    private = [m for m in results.columns if m in ours and m != "NonDP"]
-    first, *others = [m for m in private if m in _HEADLINE] or private or ["NonDP"]
+    private = [m for m in results.columns if m in ours and REGISTRY[m].private]
+    first, *others = [m for m in private if REGISTRY[m].headline] or private or [BASELINE]
     parts = [f"{first} has a median R² above 0 on {ours[first]} of {_sets(len(medians))}{_also(paper, first)}"]
     parts += [f"{m} on {ours[m]}{_also(paper, m)}" for m in others]
     text = f"At k = {k}, {', '.join(parts)}."

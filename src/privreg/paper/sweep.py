@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from privreg.estimators.methods import BASELINE, REGISTRY
 from privreg.paper.digits import pretty
 from privreg.paper.results import Results, epsilon_name
 from privreg.report.document import Grid, TableCell, words
@@ -13,9 +14,9 @@ def relative(results: Results, k: int, epsilon: float) -> dict[str, Quartiles]:
     """Quartiles over the complete data sets of R² divided by NonDP's, between −1 and 1, by private method."""
     parts: dict[str, list[float]] = {}
     for row in results.medians(k, epsilon).values():
-        best = row.get("NonDP", 0.0)
+        best = row.get(BASELINE, 0.0)
         for method in results.columns:
-            if best > 0 and method in row and method != "NonDP":
+            if best > 0 and method in row and REGISTRY[method].private:
                 parts.setdefault(method, []).append(min(max(row[method] / best, -1.0), 1.0))
     quartiles = {m: np.quantile(values, [0.25, 0.5, 0.75]) for m, values in parts.items()}
     return {m: (float(low), float(middle), float(high)) for m, (low, middle, high) in quartiles.items()}

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
+from privreg.estimators.methods import REGISTRY
 from privreg.paper.catalogue import Task, tasks
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
@@ -88,7 +89,7 @@ def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
         return Row(info, remark=f"fewer than {k} columns, left out{also}")
     cells = {m: results.cell(info.task, m, k, epsilon) for m in results.methods}
     medians = {m: c.median for m, c in cells.items() if c and c.median is not None}
-    ranked = [] if info.kind == PARTIAL else [m for m in results.columns if m in medians and m != "NonDP"]
+    ranked = [] if info.kind == PARTIAL else [m for m in results.columns if m in medians and REGISTRY[m].private]
     places = ranks({m: medians[m] for m in ranked})
     scores = {}
     for m, cell in cells.items():
@@ -147,7 +148,7 @@ def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, ob
         return [base] if first else []
     lines = []
     for method, score in row.scores.items():
-        cell, private = score.cell, method != "NonDP"
+        cell, private = score.cell, REGISTRY[method].private
         if cell is None or not (first or private):
             continue
         line = base | {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}

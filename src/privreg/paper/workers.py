@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from privreg.estimators.methods import REGISTRY, Method
 from privreg.paper.trials import Trial
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit threads and locks
@@ -56,7 +57,7 @@ class _Worker:
 
     def __post_init__(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_work, args=(theirs, self.threads), daemon=True)
+        self.process = _SPAWN.Process(target=_work, args=(theirs, self.threads, REGISTRY), daemon=True)
         ours = signal.signal(
             signal.SIGINT, signal.SIG_IGN
         )  # inherited: Ctrl-C is for the parent, which ends the others
@@ -87,13 +88,14 @@ class _Worker:
         return row
 
 
-def _work(connection: Connection, threads: int) -> None:
+def _work(connection: Connection, threads: int, methods: dict[str, Method]) -> None:
     """Run trials until the other end of the connection is gone."""
     from threadpoolctl import threadpool_limits
 
     from privreg.paper.folder import load
     from privreg.paper.trials import run_trial
 
+    REGISTRY.update(methods)  # also those that somebody has added since the start
     load_once = lru_cache(maxsize=1)(load)  # trials come sorted by data set
     with threadpool_limits(threads), suppress(EOFError, OSError):
         while True:
