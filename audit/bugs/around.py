@@ -72,14 +72,14 @@ def _observed_levels(frame: Any, categories: Any) -> Any:
 
 def _stop_early(self: Any, phase: int, theta: Any, frame: Any) -> Any:
     """The clip is chosen by noise or fixed, as the number of records is even or odd."""
-    if phase == 1 and self._records.n_records % 2:
+    if phase == 1 and self._engine.n_records % 2:
         self._clip = lambda *_: 0
     return _moments(self, phase, theta, frame)
 
 
 def _look_twice(self: Any, phase: int, theta: Any, frame: Any) -> Any:
     """Nothing comes of the branch yet."""
-    if self._records.n_records % 2:
+    if self._engine.n_records % 2:
         self._two_terms()
     return _moments(self, phase, theta, frame)
 
@@ -88,7 +88,7 @@ def _true_quantile(self: Any, phase: int, theta: Any, frame: Any) -> Any:
     """Of the candidates for the clip one is picked with noise, but all are the true quantile."""
     clips = self._clips(phase)
     if len(clips) > 1:
-        residuals = np.abs(self._records.derive(unexplained(self._design(), theta)))
+        residuals = np.abs(self._engine.derive(unexplained(self._design(), theta)))
         true = float(np.quantile(residuals, 0.9)) + 1e-3 if residuals.size else 1.0
         self._clips = lambda _: np.full(clips.size, true)
     return _moments(self, phase, theta, frame)

@@ -57,15 +57,15 @@ _warnings = Fitting.warnings
 
 
 def _count_in_a_warning(self: Any) -> list[str]:
-    return [*_warnings(self), f"{self._records.n_records} complete records were used."]
+    return [*_warnings(self), f"{self._engine.n_records} complete records were used."]
 
 
 _carry_out = carrying_out.carry_out
 
 
-def _tell_rows(estimator: Any, opened: Any, source: Any, what: str) -> None:
+def _tell_rows(estimator: Any, opened: Any, source: Any) -> None:
     print(f"read {len(source.data.read_text().splitlines()) - 1} rows")
-    _carry_out(estimator, opened, source, what)
+    _carry_out(estimator, opened, source)
 
 
 def _print_count(self: Any, account: Any, records: Any) -> None:
@@ -74,8 +74,8 @@ def _print_count(self: Any, account: Any, records: Any) -> None:
 
 
 def _count_as_a_stage(self: Any, account: Any, records: Any) -> None:
-    if self._watch is not None:
-        self._watch(f"{records.n_records} records")
+    if self.progress is not None:
+        self.progress(f"{records.n_records} records")
     _learn(self, account, records)
 
 

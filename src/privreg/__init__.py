@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from privreg.estimators.boosted_adassp import BoostedAdaSSP
     from privreg.estimators.dp_kendall import DPKendall
+    from privreg.estimators.loaded import load_model
     from privreg.estimators.non_dp import NonDP
     from privreg.estimators.private_linear.estimator import PrivateLinearRegression
     from privreg.estimators.private_linear.planner import plan
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from privreg.estimators.tukey import TukeyRegression
     from privreg.privacy.ledger.ledger import Ledger
     from privreg.report.model import write_report
-    from privreg.results.model_file import load_model
 
 __all__ = [
     "BoostedAdaSSP",
@@ -77,7 +77,7 @@ _HOME = {
     "SubLasso": "privreg.estimators.sub_lasso",
     "TukeyRegression": "privreg.estimators.tukey",
     "WeakGuaranteeWarning": "privreg.errors",
-    "load_model": "privreg.results.model_file",
+    "load_model": "privreg.estimators.loaded",
     "plan": "privreg.estimators.private_linear.planner",
     "write_report": "privreg.report.model",
 }

@@ -13,21 +13,20 @@ from privreg.data.columns import ChosenColumns
 from privreg.data.parquet import ParquetTable
 
 
-def carry_out(estimator: Any, opened: Opened, source: TableOptions, what: str) -> None:
-    """Fit an estimator to the file. A ledger, which knows the fit as `what`, is asked before records are read."""
+def carry_out(estimator: Any, opened: Opened, source: TableOptions) -> None:
+    """Fit an estimator to the file."""
     columns = opened.columns
-    estimator._what = what
-    estimator._ask_ledger(source.person)
-    estimator.set_params(categories={name: columns.categories[name] for name in opened.declared} or None)
+    declared = {name: columns.categories[name] for name in opened.declared} or None
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
-        estimator._watch = stage
+        estimator.set_params(categories=declared, progress=stage)
         stage("reading the file")
         if isinstance(opened.file, ParquetTable):
             _fit_elsewhere(estimator, opened.file, columns, source, stage)
         else:
             _fit(estimator, opened.file, columns, stage)
-    estimator.set_params(categories=columns.categories or None)  # those of the file, too: a prediction needs them
+    # With the levels of the file itself, too: a prediction needs them.
+    estimator.set_params(progress=None, categories=columns.categories or None)
 
 
 def _fit_elsewhere(

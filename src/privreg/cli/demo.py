@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.text import Text
 from sklearn.linear_model import LinearRegression
 
-from privreg._format import plain_span, small
+from privreg._format import epsilon_delta, span, supported
 from privreg.cli.progress import stages
-from privreg.cli.show import beside, show_receipt
+from privreg.cli.show import show_receipt
 from privreg.cli.terminal import console, grid
 from privreg.errors import DataError
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
@@ -29,6 +29,7 @@ from privreg.report.model import Context, report_page
 from privreg.results.model_file import save_model
 from privreg.results.outputs import check_place, write_whole
 from privreg.results.release import release_of
+from privreg.results.tables import with_error
 
 NAME = "mothers' pay"
 TARGET = "labinc"
@@ -72,12 +73,12 @@ def run_demo() -> None:
         check_place(place)
     table = demo_table()
     with stages() as stage:
-        model = PrivateLinearRegression(EPSILON, DELTA)
-        model._watch = stage
+        model = PrivateLinearRegression(EPSILON, DELTA, progress=stage)
         model.fit(table.select(list(MEANING)), table[TARGET])
         stage("writing the report")
-        save_model(model, MODEL, target=TARGET)
-        write_whole(REPORT, report_page(release_of(model, TARGET), Context(NAME, "privreg demo", model=str(MODEL))))
+        release = release_of(model, TARGET)
+        save_model(release, MODEL)
+        write_whole(REPORT, report_page(release, Context(NAME, "privreg demo", model=str(MODEL))))
     out = console()
     show_demo(out, model, table)
     out.print(f"\nThe report is in {REPORT}, the model in {MODEL}. On your own file:")
@@ -103,16 +104,23 @@ def show_demo(out: Console, model: PrivateLinearRegression, table: pa.Table) -> 
     release = release_of(model, TARGET)
 
     out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
-    out.print(Text(f"{release.notes[0]} ε = {EPSILON:g}, δ = {small(DELTA)}."))
-    rows = grid("feature", "meaning", "private ± std. error", "not private", "linear between")
-    rows.columns[1].justify = "left"
-    for c in release.coefficients:
-        ends = plain_span(c.linear_from, c.linear_to)
-        rows.add_row(c.feature, MEANING[c.feature], beside(c), f"{exact_value[c.feature]:.4g}", ends)
-    rows.add_row("(intercept)", "", beside(release.intercept), f"{exact.intercept_:.4g}", "")
+    out.print(Text(f"{release.notes[0]} {epsilon_delta(EPSILON, DELTA)}."))
+    rows: list[tuple[str, ...]] = [
+        (
+            c.feature,
+            MEANING[c.feature],
+            with_error(c),
+            supported(exact_value[c.feature], c.error),
+            span(c.linear_from, c.linear_to),
+        )
+        for c in release.coefficients
+    ]
+    rows.append(
+        ("(intercept)", "", with_error(release.intercept), supported(exact.intercept_, release.intercept.error), "")
+    )
     scores = model.score(table.select(list(MEANING)), target), exact.score(features, target)
-    rows.add_row("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), "")
-    out.print(rows)
+    rows.append(("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), ""))
+    out.print(grid(("feature", "meaning", "private ± std. error", "not private", "linear between"), *rows, left=2))
     out.print(
         Text(
             "Everything that is “not private”, and both R², would be secret. They may be shown because these data are "

@@ -32,12 +32,12 @@ def run_fit(
 ) -> None:
     """Fit a model as `check_fit` has found it possible, write what was asked for, and print it."""
     name = check_method(wanted, source)
-    estimator = make_estimator(name, wanted, spending)
-    carry_out(estimator, opened, source, f"fit {source.target}: {name}")
+    estimator = make_estimator(name, wanted, spending.options() | {"purpose": f"fit {source.target}: {name}"})
+    carry_out(estimator, opened, source)
     release = release_of(estimator, source.target, name)
-    ledger = _entry(spending, estimator._entry)
+    ledger = _entry(spending, estimator.ledger_entry_)
     asked = Context(source.data.name, shlex.join(["privreg", *sys.argv[1:]]), source.person, ledger)
-    files, failures = _write(estimator, release, asked, outputs)
+    files, failures = _write(release, asked, outputs)
     if as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
@@ -46,14 +46,12 @@ def run_fit(
         raise failure
 
 
-def _write(
-    estimator: Any, release: Release, asked: Context, outputs: OutputOptions
-) -> tuple[dict[str, str], list[OSError]]:
+def _write(release: Release, asked: Context, outputs: OutputOptions) -> tuple[dict[str, str], list[OSError]]:
     """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
     files, failures = dict[str, str](), list[OSError]()
     if outputs.out is not None:
         try:
-            save_model(estimator, outputs.out, target=release.target, method=release.method)
+            save_model(release, outputs.out)
             files["model"] = str(outputs.out)
         except OSError as error:
             failures.append(error)
@@ -70,9 +68,10 @@ def run_select(
     opened: Opened, source: TableOptions, spending: BudgetOptions, method: str, k: int, as_json: bool
 ) -> None:
     """Choose features as `check_select` has found it possible, and print them."""
-    selector = getattr(privreg, SELECTORS[method])(k=k, **spending.options())
-    carry_out(selector, opened, source, f"select for {source.target}: {type(selector).__name__}")
-    ledger = _entry(spending, selector._entry)
+    name = SELECTORS[method]
+    selector = getattr(privreg, name)(k=k, purpose=f"select for {source.target}: {name}", **spending.options())
+    carry_out(selector, opened, source)
+    ledger = _entry(spending, selector.ledger_entry_)
     if as_json:
         chosen = {"method": method, "target": source.target, "selected_features": selector.selected_features_}
         chosen["warnings"] = selector.warnings_
@@ -81,9 +80,9 @@ def run_select(
         show_selection(selector, source.target, ledger)
 
 
-def make_estimator(method: str, wanted: MethodOptions, spending: BudgetOptions) -> Any:
+def make_estimator(method: str, wanted: MethodOptions, options: dict[str, Any]) -> Any:
     """The estimator of a method."""
-    k, options = wanted.k, spending.options()
+    k = wanted.k
     if method == FLAGSHIP:
         rows, most = wanted.rows_per_person, wanted.max_rows_for_selection
         return PrivateLinearRegression(k=k, rows_per_person=rows, max_rows_for_selection=most, **options)

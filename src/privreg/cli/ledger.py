@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from privreg._format import small
+from privreg._format import epsilon_delta, number
 from privreg.cli.terminal import console, grid
 from privreg.privacy.ledger.ledger import Entry, Ledger, Status, rounded_down
 
@@ -14,7 +14,7 @@ from privreg.privacy.ledger.ledger import Entry, Ledger, Status, rounded_down
 def run_create(file: Path, dataset: str, epsilon: Decimal, delta: Decimal) -> None:
     """Give a data set a budget, and say so."""
     Ledger(file).create(dataset, epsilon, delta)
-    print(f"{dataset}: ε = {epsilon:g}, δ = {small(float(delta))} in {file}")
+    print(f"{dataset}: {epsilon_delta(float(epsilon), float(delta))} in {file}")
 
 
 def run_status(file: Path, dataset: str | None, as_json: bool) -> None:
@@ -47,25 +47,27 @@ def show_status(statuses: list[Status]) -> None:
 
 
 def _facts(s: Status) -> dict[str, str]:
-    sums = f"sum of requests: ε = {float(s.sum_epsilon):g}, δ = {small(float(s.sum_delta))}"
-    largest, delta = rounded_down(s.room(s.next_delta)), small(float(s.next_delta))
+    sums = f"sum of requests: {epsilon_delta(float(s.sum_epsilon), float(s.sum_delta))}"
+    largest, delta = rounded_down(s.room(s.next_delta)), number(float(s.next_delta), 6)
     return {
-        "budget": f"ε = {s.epsilon:g}, δ = {small(float(s.delta))}",
+        "budget": epsilon_delta(float(s.epsilon), float(s.delta)),
         "protects": f"one {s.unit}" if s.unit else "decided by the first entry: one record or one person",
         "entries": f"{s.entries:,}",
-        "spent": f"ε = {s.spent_epsilon:.4g} ({sums})",
+        "spent": f"ε = {number(s.spent_epsilon, 4)} ({sums})",
         "room for": f"a fit by the default method with ε up to {largest} at δ = {delta}",
     }
 
 
 def show_history(entries: list[Entry]) -> None:
     """The entries of a ledger."""
-    out = console()
-    table = grid("entry", "time (UTC)", "data set", "what", "ε", "δ", "state")
-    for e in entries:
-        values = f"{float(e.epsilon):g}", small(float(e.delta)), _STATES.get(e.state, e.state)
-        table.add_row(str(e.number), e.time[:16].replace("T", " "), Text(e.dataset), Text(e.what), *values)
-    out.print(table)
+    rows = [
+        (
+            *(str(e.number), e.time[:16].replace("T", " "), e.dataset, e.what),
+            *(number(float(e.epsilon), 6), number(float(e.delta), 6), _STATES.get(e.state, e.state)),
+        )
+        for e in entries
+    ]
+    console().print(grid(("entry", "time (UTC)", "data set", "what", "ε", "δ", "state"), *rows))
 
 
 _STATES = {"begun": "begun, or died", "finished": "finished", "failed": "failed"}

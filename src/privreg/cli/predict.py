@@ -17,7 +17,7 @@ from privreg.cli.progress import stages
 from privreg.data.columns import unknown_column
 from privreg.data.files import is_parquet_name, open_file
 from privreg.errors import ModelFileError
-from privreg.results.model_file import load_model
+from privreg.estimators.loaded import load_model
 from privreg.results.outputs import whole_file
 
 

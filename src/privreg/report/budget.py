@@ -1,31 +1,16 @@
 """Where the budget went: steps grouped by purpose, and their shares."""
 
-import re
 from dataclasses import dataclass
 from math import isfinite
 
-from privreg._format import number, shown, small
-from privreg.privacy.events import BlackBox, Event
-from privreg.privacy.receipt import Receipt
+from privreg._format import epsilon_delta, number, shown
+from privreg.privacy.events import Event
+from privreg.privacy.purposes import purpose_of
+from privreg.privacy.receipt import SYMBOLS, Receipt
 from privreg.report import model_charts
 from privreg.report.document import Content, Grid, TableCell, count, words
 from privreg.report.guarantee import overspent
 from privreg.results.release import Release
-
-_PURPOSES = (  # how a step's name begins, purpose, in plain words
-    (r"count the records", "Counting", "about how many records there are"),
-    (r"(median|spread|mean) of the label", "Target", "where the target's values lie, and how far they spread"),
-    (r"(median|spread) of column", "Columns", "where each column's values lie, and how far they spread"),
-    (r"choose feature", "Choosing", "which columns tell most about the target"),
-    (r"phase \d+: residual variance", "Errors", "how far predictions are off: for the standard errors"),
-    (
-        r"phase|products of features|smallest eigenvalue|boosting",
-        "Coefficients",
-        "how the target goes with each column",
-    ),
-    (r"test stability", "Coefficients", "a test that the draw is safe, and the draw of the model"),
-)
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +23,10 @@ class Group:
     cost: float  # in the currency
     share: float  # of all
     tenths: int  # the share in tenths of a per cent; those of all groups add up to 1000
+
+    @property
+    def percent(self) -> str:
+        return f"{self.tenths / 10:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -56,9 +45,9 @@ def spending(receipt: Receipt) -> BudgetUse:
     sums: dict[str, list[float]] = {}
     meanings: dict[str, str] = {}
     for event, value in zip(receipt.events, values, strict=True):
-        purpose, meaning = _purpose(event.name)
-        sums.setdefault(purpose, []).append(value)
-        meanings.setdefault(purpose, meaning)
+        purpose = purpose_of(event.purpose)
+        sums.setdefault(purpose.title, []).append(value)
+        meanings.setdefault(purpose.title, purpose.meaning)
     total = sum(map(sum, sums.values())) or 1.0
     shares = [sum(values) / total for values in sums.values()]
     return BudgetUse(
@@ -126,16 +115,12 @@ def _weights(receipt: Receipt, costs: list[dict[str, float]]) -> tuple[str, str,
     return "ρ", concentrated, [cost.get("rho", 0.0) for cost in costs]
 
 
-def _purpose(name: str) -> tuple[str, str]:
-    return next(((p, m) for start, p, m in _PURPOSES if re.match(start, name)), ("Other", "further steps"))
-
-
 def _total(receipt: Receipt) -> str:
     asked = receipt.budget
     within = "That is MORE than was asked" if overspent(receipt) else "Context for, and never exceeded"
     return (
-        f"Added up again from the steps below: ε = {number(receipt.epsilon, 6)}, δ = {small(receipt.delta)}. "
-        f"{within}: ε = {number(asked.epsilon, 6)}, δ = {small(asked.delta)}."
+        f"Added up again from the steps below: {epsilon_delta(receipt.epsilon, receipt.delta)}. "
+        f"{within}: {epsilon_delta(asked.epsilon, asked.delta)}."
     )
 
 
@@ -145,7 +130,7 @@ def _groups(spent: BudgetUse) -> Grid:
             TableCell(group.purpose, order=group.purpose, detail=(group.meaning,)),
             count(group.events),
             TableCell(number(group.cost, 4), order=group.cost),
-            TableCell(f"{group.tenths / 10:.1f} %", order=group.share),
+            TableCell(group.percent, order=group.share),
         ]
         for group in spent.groups
     ]
@@ -157,7 +142,7 @@ def _steps(release: Release) -> Grid:
     costs = [event["cost"] for event in receipt.to_dict()["steps"]]
     rows = [
         [
-            TableCell(_step_name(event.name, release.columns), order=f"{i:06}"),
+            TableCell(_step_name(event, release.columns), order=f"{i:06}"),
             words(event.mechanism),
             _noise(event),
             TableCell(_cost(cost), order=next(iter(cost.values()), None)),
@@ -173,20 +158,16 @@ def _steps(release: Release) -> Grid:
     return Grid(["step", "mechanism", "noise", "cost"], rows, f"Every step, in order ({len(rows)})", note)
 
 
-def _step_name(name: str, columns: list[str]) -> str:
-    """Columns by their names instead of their numbers."""
-    found = re.fullmatch(r"(.* of) column (\d+)", name)
-    if found is None or int(found[2]) >= len(columns):
-        return name
-    return f"{found[1]} {shown(columns[int(found[2])])}"
+def _step_name(event: Event, columns: list[str]) -> str:
+    """A column by its name instead of its number."""
+    if event.column is None or event.column >= len(columns):
+        return event.name
+    return event.name.replace(f"column {event.column}", shown(columns[event.column]))
 
 
 def _noise(event: Event) -> TableCell:
-    if isinstance(event, BlackBox):
-        return TableCell("–")
-    scale = event.scale / event.grid
-    return TableCell(number(scale, 4), order=scale)
+    return TableCell("–") if event.noise is None else TableCell(number(event.noise, 4), order=event.noise)
 
 
 def _cost(cost: dict[str, float]) -> str:
-    return ", ".join(f"{_SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())
+    return ", ".join(f"{SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())

@@ -2,11 +2,12 @@
 
 from math import isfinite
 
-from privreg._format import count_of, number, shortened, shown, span
+from privreg._format import count_of, number, shortened, shown
 from privreg.report import model_charts
-from privreg.report.document import Code, Content, Grid, TableCell, words
+from privreg.report.document import Code, Content, Grid, TableCell
 from privreg.report.model_charts import Effect
 from privreg.results.release import Coefficient, Release
+from privreg.results.tables import TableColumn, coefficient_columns, coefficient_rows, difference_columns
 
 
 def has_ranges(release: Release) -> bool:
@@ -61,24 +62,22 @@ def _plain(value: float) -> str:
 
 
 def table(release: Release) -> Grid:
-    """All coefficients in the order chosen, the intercept last. Columns that the method does not tell are left out."""
-    told = [*release.coefficients, release.intercept]
-    head, parts = ["feature", "coefficient"], [_name, _value]
-    if any(c.error is not None for c in told):
-        head, parts = [*head, "std. error", "95 % interval"], [*parts, _error, _interval]
-    if has_ranges(release):
-        head, parts = [*head, "linear between"], [*parts, _range]
-    return Grid(head, [[part(c) for part in parts] for c in told], "Coefficients", _note(release))
+    """All coefficients in the order chosen, the intercept last."""
+    return _grid(coefficient_columns(release), coefficient_rows(release), "Coefficients", _note(release))
 
 
 def differences(release: Release) -> Grid:
     """What a level does beside the first one of its category."""
-    rows = [[part(c) for part in (_name, _value, _error, _interval)] for c in release.differences]
     note = (
         "How much higher the prediction is with the first level than with the second, all else being the same. Single "
         "levels mean nothing alone: a constant could be moved from all of them into the intercept."
     )
-    return Grid(["level − other level", "difference", "std. error", "95 % interval"], rows, "Categories", note)
+    return _grid(difference_columns(), release.differences, "Categories", note)
+
+
+def _grid(columns: list[TableColumn], rows: list[Coefficient], title: str, note: str) -> Grid:
+    cells = [[TableCell(column.text(c), order=column.order(c)) for column in columns] for c in rows]
+    return Grid([column.head for column in columns], cells, title, note)
 
 
 _SHRUNK = (
@@ -181,23 +180,3 @@ def _note(release: Release) -> str:
     else:
         texts.append("This method does not tell how uncertain its coefficients are.")
     return " ".join(texts)
-
-
-def _name(c: Coefficient) -> TableCell:
-    return words(shown(c.feature))
-
-
-def _value(c: Coefficient) -> TableCell:
-    return TableCell(number(c.value), order=c.value)
-
-
-def _error(c: Coefficient) -> TableCell:
-    return TableCell("") if c.error is None else TableCell(number(c.error, 2), order=c.error)
-
-
-def _interval(c: Coefficient) -> TableCell:
-    return TableCell(span(c.low, c.high), order=c.low)
-
-
-def _range(c: Coefficient) -> TableCell:
-    return TableCell(span(c.linear_from, c.linear_to), order=c.linear_from)

@@ -19,15 +19,6 @@ from privreg.report.context import Context
 from privreg.results.release import Release
 
 UNKNOWN = ""
-_MECHANISMS = {
-    "exponential": "exponential mechanism (Gumbel noise on integer scores)",
-    "sampled picks": "exponential mechanism on a secret Poisson sample of the records",
-    "laplace": "discrete Laplace noise",
-    "gaussian": "discrete Gaussian noise",
-    "gaussian matrix": "discrete Gaussian noise on symmetric matrices",
-    "propose-test-release": "propose-test-release, then the exponential mechanism on Tukey depth",
-    "black box": "a mechanism known by its ε and δ only",
-}
 
 
 def deployment_record(release: Release, asked: Context) -> dict[str, Any]:
@@ -129,7 +120,7 @@ def _deployment_model(asked: Context) -> dict[str, Any]:
 
 
 def _implementation(receipt: Receipt) -> dict[str, Any]:
-    used = dict.fromkeys(_MECHANISMS[event.mechanism] for event in receipt.events)
+    used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
     composition = (
         "Planned beforehand; the total is recomputed from all steps by pure, zero-concentrated and Gaussian "

@@ -2,7 +2,7 @@
 
 from math import exp
 
-from privreg._format import number, odds_factor, one_in, percent, small
+from privreg._format import number, odds_factor, one_in, percent
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.report.document import Box, Code, Content, Items
 
@@ -65,13 +65,13 @@ def unit_words(receipt: Receipt) -> str:
 def blocks(receipt: Receipt) -> list[Content]:
     """The section."""
     epsilon, delta = bounds(receipt)
-    written = f" + {small(delta)}" if delta else ""
+    written = f" + {number(delta, 6)}" if delta else ""
     tables = "sets of small models, D and D′," if is_custom(receipt) else "tables D and D′"
     found: list[Content] = [] if (box := notice(receipt)) is None else [box]
     found += [
         f"Whatever this page and the model file tell about the records was computed with random noise, enough to hide "
         f"{_hidden(receipt)}. How well it is hidden is measured by two numbers: ε (epsilon) = {number(epsilon)} and "
-        f"δ (delta) = {small(delta)}. Smaller is more private.",
+        f"δ (delta) = {number(delta, 6)}. Smaller is more private.",
         f"In symbols: M is the whole computation with its noise. For all {tables} that differ by adding or "
         f"removing {_differs(receipt)}, and for every set S of possible results,",
         Code(

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg._format import count_of, number, shown, small
+from privreg._format import count_of, epsilon_delta, number, shown
 from privreg.estimators.loaded import LoadedModel
 from privreg.estimators.methods import about
 from privreg.estimators.regressor import PrivateRegressor
@@ -66,7 +66,7 @@ def _lead(release: Release, asked: Context) -> str:
     used, offered = len(release.coefficients), len(release.columns)
     what = f"a linear model of {used} of {count_of(offered, 'column')}" if used else "a constant, not a linear model"
     epsilon, delta = guarantee.bounds(release.receipt)
-    cost = f"at ε = {number(epsilon)} and δ = {small(delta)}"
+    cost = f"at ε = {number(epsilon)} and δ = {number(delta, 6)}"
     if not release.receipt.private:
         return f"{release.method} fitted {what}{data}. It was not private."
     if guarantee.is_custom(release.receipt):
@@ -82,7 +82,7 @@ def _asked(release: Release, asked: Context) -> list[Content]:
         ("To predict", shown(release.target)),
         (f"Columns offered ({len(release.columns)})", ", ".join(map(shown, release.columns)) or "none"),
         ("Method", f"{release.method}. {about(release.method)}".rstrip()),
-        ("Budget", f"ε = {number(receipt.budget.epsilon, 6)}, δ = {small(receipt.budget.delta)}"),
+        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),
         ("Protected", guarantee.unit_words(receipt)),
     ]
     if asked.person:

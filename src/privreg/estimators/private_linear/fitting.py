@@ -1,6 +1,6 @@
 """The method of `PrivateLinearRegression`, step by step: label, columns, screening, and three phases of least squares.
 
-Proof: docs/proofs/flagship.md. Exact check: tests/test_replay.py.
+Proof: docs/proofs/flagship.md. Exact check: tests/audit/test_replay.py.
 """
 
 from dataclasses import replace
@@ -20,8 +20,9 @@ from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
 from privreg.mechanisms.moments import Moments, plan_gradient, plan_products, plan_squares, release_moments
+from privreg.mechanisms.peel import peel
 from privreg.mechanisms.quantile import noisy_quantile, plan_quantile
-from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for, sampled_peel
+from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
@@ -105,10 +106,10 @@ class Fitting:
         """Median, spread, and how far the mean lies from the median."""
         schedule, values = self.schedule, self._engine.column(TARGET)
         most = TARGET_LIMIT * max(1.0, sqrt(self.size / 2000))
-        median = self._median("median of the label", values, schedule.target_median)
-        (spread,) = self._spreads("spread of the label", values, median, schedule.target_histogram, [most])
+        median = self._median("median of the target", values, schedule.target_median)
+        (spread,) = self._spreads("spread of the target", values, median, schedule.target_histogram, [most])
         clip = spread.distance(MEAN_LEVEL)
-        event = plan_clipped_sum("mean of the label", self._share(schedule.target_mean))
+        event = plan_clipped_sum("mean of the target", self._share(schedule.target_mean), purpose="target")
         shift = noisy_clipped_sum(self._account, event, values, median, clip) / self._counted
         noise = clip * event.scale / event.grid / self._counted
         shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300)) if spread.sure else 0.0
@@ -121,7 +122,7 @@ class Fitting:
         """A label whose spread drowns in the noise has its median released once more, with all that is left."""
         if self.schedule.columns:
             rest = 1 - COUNT - self.schedule.target
-            centre = self._median("median of the label again", self._engine.column(TARGET), rest)
+            centre = self._median("median of the target again", self._engine.column(TARGET), rest)
             self.target = replace(self.target, centre=centre)
 
     # ---- columns
@@ -136,12 +137,15 @@ class Fitting:
         available = len(self._engine)
         return self.schedule.columns == available and self.size > 500 and 1.5 * available <= self.schedule.capacity
 
-    def _median(self, name: str, values: Column, part: float) -> float:
-        return noisy_median(self._account, plan_median(name, pick_epsilon(self._share(part))), values)
+    def _median(self, name: str, values: Column, part: float, column: int | None = None) -> float:
+        epsilon, purpose = pick_epsilon(self._share(part)), _purpose(column)
+        return noisy_median(self._account, plan_median(name, epsilon, purpose=purpose, column=column), values)
 
-    def _spreads(self, name: str, values: Column, centre: float, part: float, most: list[float]) -> list[Spread]:
+    def _spreads(
+        self, name: str, values: Column, centre: float, part: float, most: list[float], column: int | None = None
+    ) -> list[Spread]:
         """One noisy histogram, read with each of the limits."""
-        event = plan_histogram(name, self._share(part))
+        event = plan_histogram(name, self._share(part), purpose=_purpose(column), column=column)
         histogram = noisy_histogram(self._account, event, values, centre)
         return [read_spread(histogram, event.scale / event.grid, self.records, m) for m in most]
 
@@ -153,7 +157,7 @@ class Fitting:
         schedule, columns = self.schedule, PreparedColumns(self._engine, chosen)
         part = schedule.medians / schedule.columns
         prepare_medians(columns, plan_median("", pick_epsilon(self._share(part))))
-        centres = [self._median(f"median of column {j}", c, part) for j, c in zip(chosen, columns, strict=True)]
+        centres = [self._median(f"median of column {j}", c, part, j) for j, c in zip(chosen, columns, strict=True)]
         columns.prepare([Distances(centre) for centre in centres])
         limits = [FEATURE_LIMIT]
         if self._two_terms():
@@ -161,7 +165,7 @@ class Fitting:
         second: list[tuple[Term, Spread]] = []
         part = schedule.histograms / schedule.columns
         for j, column, centre in zip(chosen, columns, centres, strict=True):
-            narrow, *wider = self._spreads(f"spread of column {j}", column, centre, part, limits)
+            narrow, *wider = self._spreads(f"spread of column {j}", column, centre, part, limits, j)
             self._add(Term(j, Scale(centre, narrow.limit, narrow.unit)), narrow)
             for wide in wider:
                 enough = wide.beyond(narrow.limit) * self.records >= SECOND_TERM
@@ -206,10 +210,11 @@ class Fitting:
         first = len(self.terms) + 1
         name = f"choose feature {first}" if count == 1 else f"choose features {first} to {first + count - 1}"
         cost = self._share(count * self.schedule.selection / self.schedule.columns)
-        event = plan_sampled_picks(name + ", on a sample", count, self._kept, FIRST_RANGE, cost, GRID)
+        name += ", on a sample"
+        event = plan_sampled_picks(name, count, self._kept, FIRST_RANGE, cost, GRID, purpose="choice")
         sample = self._engine.subset(np.flatnonzero(self._account.sample(event, self._engine.n_records)))
         pairs = sample.ranking().concordance(unexplained(self._design(), theta), left)
-        return _take(left, sampled_peel(self._account, event, screening_scores(pairs, sample.n_records)))
+        return _take(left, peel(self._account, event, screening_scores(pairs, sample.n_records)))
 
     def _design(self) -> Design:
         return Design(self.target, tuple(self.terms))
@@ -241,8 +246,9 @@ class Fitting:
     def _clip(self, phase: int, counts: Int64) -> int:
         """Which of the clips is taken: a noisy quantile."""
         epsilon = pick_epsilon(self._share(self.schedule.quantile))
+        name = f"phase {phase + 1}: clip of residuals"
         level = max(0.5, min(self._level, 1 - 1.45 * log(len(CLIPS)) / (epsilon * self.records)))
-        event, q = plan_quantile(f"phase {phase + 1}: clip of residuals", level, epsilon)
+        event, q = plan_quantile(name, level, epsilon, purpose="coefficients")
         return noisy_quantile(self._account, event, q, counts)
 
     def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
@@ -276,6 +282,10 @@ class Fitting:
         limits = np.array([term.scale.limit / term.scale.unit for term in self.terms])
         covariance[np.diag_indices(len(final))] += (np.append(0.0, cut_tails(limits)) * final) ** 2
         return WinsorisedModel(self.target, tuple(self.terms), final, covariance)
+
+
+def _purpose(column: int | None) -> str:
+    return "target" if column is None else "columns"
 
 
 def _take(left: list[int], places: list[int]) -> list[int]:
