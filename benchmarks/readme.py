@@ -123,7 +123,7 @@ def signs(k: int = 5) -> list[tuple[str, str, list[str]]]:
         if cause == OPEN and "without noise" in others:
             text += f" (without noise in the selection {pretty(others['without noise'])})"
         cell = ours.cell(task, method, k)
-        spread = [pretty(q) for q in (cell.q25, cell.q75) if q is not None] if cell else []
+        spread = [pretty(q) for q in (cell.quartiles or ())[::2]] if cell else []
         cells = [ours.datasets[task].name, method, pretty(float(row["ours"])), " … ".join(spread), pretty(paper), text]
         found.append((method, cause, cells))
     return found

@@ -42,7 +42,7 @@ class Panel:
 def panels(results: Results, k: int) -> list[Panel]:
     """The published ranks, ours of the same methods, and ours of all; empty before there is a result."""
     medians = results.medians(k)
-    ours = [m for m in results.columns if REGISTRY[m].private]
+    ours = results.private
     six = [m for m in ours if m in SIX]
     found = []
     if six and medians:
@@ -103,11 +103,10 @@ def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | No
     """Number of data sets with R² > 0: published and ours, over the same data sets."""
     from matplotlib.figure import Figure
 
-    medians = results.medians(k)
-    methods = [m for m in results.columns if REGISTRY[m].private]
+    medians, methods = results.medians(k), results.private
     if not medians or not methods:
         return None
-    theirs, ours = positive({t: row for t, row in published(k).items() if t in medians}), positive(medians)
+    theirs, ours = positive(results.published(k)), positive(medians)
     figure = Figure((_NARROW if narrow else 0.75 * _WIDE, 1.5 * _ROW * len(methods) + 1.4), layout="constrained")
     ax = figure.subplots()
     half = 0.38

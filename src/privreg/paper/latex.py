@@ -55,7 +55,7 @@ def _tabular(methods: list[str], rows: list[Row]) -> str:
 
 
 def _lines(row: Row, methods: list[str]) -> list[str]:
-    name = escaped(f"{row.info.task} {row.info.name}")
+    name = escaped(row.info.label)
     size = f"$n={row.info.n}$, $d={row.info.d}$"
     if row.remark:
         remark = rf"\multicolumn{{{len(methods)}}}{{l}}{{{escaped(row.remark)}}}"
@@ -85,9 +85,9 @@ def _median(score: Score) -> str:
 
 def _quartiles(score: Score) -> str:
     cell = score.cell
-    if cell is None or cell.q25 is None or cell.q75 is None:
+    if cell is None or cell.quartiles is None:
         return ""
-    return rf"{{\tiny ${latex(cell.q25)}, {latex(cell.q75)}$}}"
+    return rf"{{\tiny ${latex(cell.quartiles[0])}, {latex(cell.quartiles[2])}$}}"
 
 
 def _published(score: Score) -> str:

@@ -2,21 +2,20 @@
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from privreg.estimators.methods import REGISTRY
-from privreg.paper.catalogue import Task, tasks
+from privreg.paper.catalogue import Task, published, tasks
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
-from privreg.paper.results import Cell, Info, Results, ranks
-from privreg.report.document import Grid, TableCell
+from privreg.paper.results import Cell, Info, Quartiles, Results, medians_of, ranks
+from privreg.report.document import Grid, TableCell, words
 
 MISSING = "missing"
-_CELL = ("median", "q25", "q75", "seconds", "trials", "failed", "unreleased")
+NOT_RUN = TableCell("–", title="not run yet")
 _FIELDS = (
     *("task", "name", "n", "d", "kind", "k", "epsilon", "method"),
-    *_CELL,
+    *("median", "q25", "q75", "seconds", "trials", "failed", "unreleased"),
     *("published", "sign_differs", "top_two"),
 )
 
@@ -64,13 +63,13 @@ def grids(results: Results, k: int) -> list[Grid]:
 def as_csv(results: Results, k: int) -> str:
     """One line for each data set, method and ε in full precision; a data set without scores has one line."""
     out = io.StringIO()
-    table = csv.DictWriter(out, _FIELDS, lineterminator="\n")
+    table = csv.DictWriter(out, _FIELDS, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     for epsilon in results.epsilons:
         first = epsilon == results.epsilon
         further = [row for kind in (PARTIAL, OTHER) for row in rows_of(results, kind, k, epsilon)]
         for row in [r for r in paper_rows(results, k, epsilon) if r.info.kind != PARTIAL] + further:
-            table.writerows(_records(row, k, epsilon, first))
+            table.writerows(_lines(row, k, epsilon, first))
     return out.getvalue()
 
 
@@ -87,21 +86,21 @@ def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
     if info.d < k:
         also = " as in the paper" if info.kind == COMPLETE else ""
         return Row(info, remark=f"fewer than {k} columns, left out{also}")
-    cells = {m: results.cell(info.task, m, k, epsilon) for m in results.methods}
-    medians = {m: c.median for m, c in cells.items() if c and c.median is not None}
-    ranked = [] if info.kind == PARTIAL else [m for m in results.columns if m in medians and REGISTRY[m].private]
+    cells = results.cells(info.task, k, epsilon)
+    medians = medians_of(cells)
+    ranked = [] if info.kind == PARTIAL else [m for m in results.private if m in medians]
     places = ranks({m: medians[m] for m in ranked})
     scores = {}
-    for m, cell in cells.items():
-        theirs = results.published(info.task, m, k)
+    for m in results.methods:
+        theirs = published(k).get(info.task, {}).get(m)
         differs = None
         if info.kind == COMPLETE and m in medians and theirs is not None:
             differs = (medians[m] > 0) != (theirs > 0)
-        scores[m] = Score(cell, theirs, differs, places.get(m, 3) <= 2 if m in ranked else None)
+        scores[m] = Score(cells.get(m), theirs, differs, places.get(m, 3) <= 2 if m in ranked else None)
     return Row(info, scores)
 
 
-def _grid(results: Results, title: str, rows: Iterable[Row], note: str = "") -> Grid:
+def _grid(results: Results, title: str, rows: list[Row], note: str = "") -> Grid:
     methods = results.columns
     wanted = max(run["trials"] for run in results.runs)
     lines = []
@@ -114,23 +113,19 @@ def _grid(results: Results, title: str, rows: Iterable[Row], note: str = "") -> 
 def _label(row: Row) -> TableCell:
     """Task, name, n and d; a part of a data set also has those of the whole."""
     info = row.info
-    name = f"{info.task} {info.name}"
     if info.kind != PARTIAL or row.remark:
-        return TableCell(name, name, (f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
+        return replace(words(info.label), detail=(f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
     whole = tasks()[info.task]
-    return TableCell(name, name, (f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
+    return replace(words(info.label), detail=(f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
 
 
 def _entry(score: Score, wanted: int) -> TableCell:
     cell = score.cell
     if cell is None:
-        return TableCell("–", title="not run yet")
-    detail = []
-    if cell.median is None or cell.q25 is None or cell.q75 is None:
-        text = "failed"
-    else:
-        text = pretty(cell.median) + ("†" if cell.failed else "")
-        detail.append(f"{pretty(cell.q25)} … {pretty(cell.q75)}")
+        return NOT_RUN
+    shown = spread(cell.quartiles) if cell.quartiles else TableCell("failed")
+    text = shown.text + ("†" if cell.quartiles and cell.failed else "")
+    detail = [*shown.detail]
     if cell.failed:
         detail.append(f"{cell.failed} of {cell.trials} failed")
     if cell.trials < wanted:
@@ -141,7 +136,18 @@ def _entry(score: Score, wanted: int) -> TableCell:
     return TableCell(text, cell.median, tuple(detail), bool(score.top), bool(score.differs), title)
 
 
-def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
+def number(value: float) -> TableCell:
+    """A cell with a number in two digits."""
+    return TableCell(pretty(value), value)
+
+
+def spread(quartiles: Quartiles) -> TableCell:
+    """The median, and below it the other two."""
+    low, middle, high = quartiles
+    return replace(number(middle), detail=(f"{pretty(low)} … {pretty(high)}",))
+
+
+def _lines(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
     """Lines of the CSV file. What does not depend on ε is there once; the published values belong to the first ε."""
     base: dict[str, object] = asdict(row.info) | {"k": k}
     if row.remark:
@@ -151,8 +157,8 @@ def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, ob
         cell, private = score.cell, REGISTRY[method].private
         if cell is None or not (first or private):
             continue
-        line = base | {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
-        line |= {name: getattr(cell, name) for name in _CELL}
+        line = base | asdict(cell) | cell.scores()
+        line |= {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
         if first and score.published is not None:
             line |= {"published": score.published, "sign_differs": _yes(score.differs)}
         lines.append(line)
