@@ -90,7 +90,7 @@ def test_charts_have_its_colour(tmp_path, monkeypatch):
     monkeypatch.setattr("privreg.paper.charts.relative", lambda *_: {"toy": (0.1, 0.5, 0.9)})
 
     class Two:
-        epsilons, columns = (1.0, 3.0), ("NonDP", "toy")
+        epsilons, private = (1.0, 3.0), ("toy",)
 
     axes = sweep_chart(Two(), 5).figure.axes[0]
     assert axes.lines[0].get_color() == "#123456"

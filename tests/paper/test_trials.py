@@ -110,7 +110,7 @@ def test_processes_together_use_each_core_once(monkeypatch, cores, jobs, threads
             raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "cores", lambda: cores)
+        patch.setattr(workers, "cpu_count", lambda: cores)
         patch.setattr(workers, "_Worker", Worker)
         with pytest.raises(Stop):
             next(workers.run_all([trial_of(Path("x"))], jobs, lambda _: None))

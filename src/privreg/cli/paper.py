@@ -7,6 +7,7 @@ from math import log
 from pathlib import Path
 
 import typer
+from joblib import cpu_count
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -17,7 +18,6 @@ from privreg.paper.results import COMPARED, Results, epsilon_name, load, positiv
 from privreg.paper.runner import Settings
 from privreg.paper.runner import run as run_settings
 from privreg.paper.watch import Watch
-from privreg.paper.workers import cores
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Options:
             tasks=tuple(_task(t) for t in _listed(self.tasks)),
             seed=self.seed,
             jitter=self.jitter,
-            jobs=self.jobs or cores(),
+            jobs=self.jobs or cpu_count(),
             retry=self.retry,
         )
 
@@ -70,8 +70,8 @@ def run(options: Options, as_json: bool) -> None:
     """Run, and print what came out."""
     settings = options.settings()
     watch = Watch(settings.jobs)
-    if settings.jobs > cores():
-        watch.say(f"--jobs {settings.jobs} is more than the {cores()} cores: they will be slower together")
+    if settings.jobs > cpu_count():
+        watch.say(f"--jobs {settings.jobs} is more than the {cpu_count()} cores: they will be slower together")
     try:
         with watch:
             folder, missing = _source(settings, options, watch)

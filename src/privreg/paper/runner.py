@@ -12,6 +12,8 @@ from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
 from privreg.errors import DataError
 from privreg.estimators.methods import REGISTRY
 from privreg.paper import journal
@@ -20,7 +22,7 @@ from privreg.paper.folder import DataSet, find, kind, load, name_of
 from privreg.paper.results import JOURNAL, Results, ways, write_summary
 from privreg.paper.trials import Trial
 from privreg.paper.watch import Watch
-from privreg.paper.workers import cores, run_all
+from privreg.paper.workers import run_all
 
 
 @dataclass(frozen=True)
@@ -178,4 +180,4 @@ def _machine() -> dict[str, Any]:
         cpu = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass  # not Linux
-    return {"cores": cores(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}
+    return {"cores": cpu_count(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}

@@ -5,15 +5,13 @@ from math import isclose
 from statistics import median
 from typing import Any
 
-from privreg.estimators.methods import BASELINE, METHODS, REFERENCE, REGISTRY, with_published_ridge
+from privreg.estimators.methods import BASELINE, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
 from privreg.paper.folder import COMPLETE, PARTIAL
 from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, ways
 from privreg.paper.tables import NOT_RUN, number
 from privreg.report.document import Code, Content, Grid, TableCell, count, words
-
-_RIDGE = {with_published_ridge(m): m for m in METHODS if with_published_ridge(m) != m}
 
 
 def headline(results: Results) -> str:
@@ -124,7 +122,7 @@ def _difference(results: Results, row: dict[str, Any], k: int) -> list[TableCell
 
 def ridges(results: Results) -> list[Content]:
     """The BAS methods with both ridges."""
-    pairs = [(name, plain) for name, plain in _RIDGE.items() if name in results.methods]
+    pairs = [(name, REGISTRY[name].variant_of) for name in REFERENCE if name in results.methods]
     text = (
         "AdaSSP adds a ridge that makes the noisy XᵀX positive definite; the published runs added the noisy smallest "
         "eigenvalue itself, which is near 0 on most tables. The methods ending in -reference repeat that."

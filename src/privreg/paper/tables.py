@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 
 from privreg.estimators.methods import REGISTRY
 from privreg.paper.catalogue import Task, published, tasks
@@ -12,6 +13,8 @@ from privreg.paper.results import Cell, Info, Quartiles, Results, medians_of, ra
 from privreg.report.document import Grid, TableCell, words
 
 MISSING = "missing"
+_PARTIAL = "Partial data sets"
+ELSEWHERE = "partial: see below"
 NOT_RUN = TableCell("–", title="not run yet")
 _FIELDS = (
     *("task", "name", "n", "d", "kind", "k", "epsilon", "method"),
@@ -39,25 +42,22 @@ class Row:
     remark: str = ""
 
 
-def paper_rows(results: Results, k: int, epsilon: float | None = None) -> list[Row]:
-    """One row for each of the paper's tasks."""
-    return [_paper_row(results, task, k, epsilon) for task in tasks().values()]
-
-
-def rows_of(results: Results, kind: str, k: int, epsilon: float | None = None) -> list[Row]:
-    """The data sets of a kind; those with too few columns have a remark."""
-    return [_row(results, info, k, epsilon) for info in results.datasets.values() if info.kind == kind]
+def parts(results: Results, k: int, epsilon: float | None = None) -> dict[str, list[Row]]:
+    """By title: a row for each of the paper's tasks; and, if there are any, parts of its data sets, and others."""
+    found = {"The paper's data sets": [_paper_row(results, task, k, epsilon) for task in tasks().values()]}
+    for kind, title in ((PARTIAL, _PARTIAL), (OTHER, "Data sets that are not in the paper")):
+        if sets := [info for info in results.datasets.values() if info.kind == kind]:
+            found[title] = [_row(results, info, k, epsilon) for info in sets]
+    return found
 
 
 def grids(results: Results, k: int) -> list[Grid]:
-    """The paper's data sets, parts of them, and others; the last two only if there are any."""
-    found = [_grid(results, f"The paper's data sets, k = {k}", paper_rows(results, k))]
-    if rows := rows_of(results, PARTIAL, k):
-        note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
-        found.append(_grid(results, f"Partial data sets, k = {k}", rows, note))
-    if rows := rows_of(results, OTHER, k):
-        found.append(_grid(results, f"Data sets that are not in the paper, k = {k}", rows))
-    return found
+    """The same for people."""
+    note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
+    return [
+        _grid(results, f"{title}, k = {k}", rows, note if title == _PARTIAL else "")
+        for title, rows in parts(results, k).items()
+    ]
 
 
 def as_csv(results: Results, k: int) -> str:
@@ -67,8 +67,7 @@ def as_csv(results: Results, k: int) -> str:
     table.writeheader()
     for epsilon in results.epsilons:
         first = epsilon == results.epsilon
-        further = [row for kind in (PARTIAL, OTHER) for row in rows_of(results, kind, k, epsilon)]
-        for row in [r for r in paper_rows(results, k, epsilon) if r.info.kind != PARTIAL] + further:
+        for row in chain.from_iterable(parts(results, k, epsilon).values()):
             table.writerows(_lines(row, k, epsilon, first))
     return out.getvalue()
 
@@ -78,7 +77,7 @@ def _paper_row(results: Results, task: Task, k: int, epsilon: float | None) -> R
     if info is None:
         return Row(Info(task.id, task.name, task.n, task.d, MISSING), remark=f"missing: {results.missing[task.id]}")
     if info.kind == PARTIAL:
-        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark="partial: see below")
+        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark=ELSEWHERE)
     return _row(results, info, k, epsilon)
 
 
@@ -106,11 +105,11 @@ def _grid(results: Results, title: str, rows: list[Row], note: str = "") -> Grid
     lines = []
     for row in rows:
         remark = [TableCell(row.remark, span=len(methods))]
-        lines.append([_label(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
+        lines.append([_data_set(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
     return Grid(["data set", *methods], lines, title, note)
 
 
-def _label(row: Row) -> TableCell:
+def _data_set(row: Row) -> TableCell:
     """Task, name, n and d; a part of a data set also has those of the whole."""
     info = row.info
     if info.kind != PARTIAL or row.remark:
@@ -151,7 +150,7 @@ def _lines(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, obje
     """Lines of the CSV file. What does not depend on ε is there once; the published values belong to the first ε."""
     base: dict[str, object] = asdict(row.info) | {"k": k}
     if row.remark:
-        return [base] if first else []
+        return [base] if first and row.remark != ELSEWHERE else []
     lines = []
     for method, score in row.scores.items():
         cell, private = score.cell, REGISTRY[method].private

@@ -48,9 +48,7 @@ def run_trial(trial: Trial, load: Callable[[Path], DataSet], threads: int) -> di
     """The line for the journal: R² on the test records, or why there is none."""
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # that a seed was given, and that nothing was released, is written down
+        with warnings.catch_warnings(action="ignore"):  # a seed, and that nothing was released, are written down
             outcome = _outcome(trial, load(trial.file), threads)
     except Exception as error:
         message = (str(error).splitlines() or [""])[0]
