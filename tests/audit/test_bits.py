@@ -1,5 +1,6 @@
 """Floating point: `audit.bits` at a small size, and known mistakes that each of its checks must notice."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -26,7 +27,7 @@ from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
 from privreg.engines import memory
 from privreg.estimators import boosted_adassp, tukey
-from privreg.estimators.private_linear import design, fitting
+from privreg.estimators.private_linear import design, fitting, phases
 from privreg.kernels.boosting import gram
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
@@ -68,7 +69,7 @@ def put_in_float_sums(monkeypatch):
         return release_moments(account, Sums(*parts, sums.squares), *given, **steps)
 
     monkeypatch.setattr(design, "moment_sums", float_sums)
-    monkeypatch.setattr(fitting, "release_moments", round_and_release)
+    monkeypatch.setattr(phases, "release_moments", round_and_release)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +167,12 @@ def test_counts_that_see_their_block_are_noticed(monkeypatch):
 
 
 def test_a_model_that_sees_the_data_is_noticed(monkeypatch):
-    original = fitting.Fitting._finish
+    original = fitting.finish
 
-    def finish(self, theta, frame, sums):
-        return original(self, theta + 1e-15 * self._records.target.mean(), frame, sums)
+    def finish(setting, state, sums):
+        return original(setting, replace(state, theta=state.theta + 1e-15 * setting.engine.target.mean()), sums)
 
-    monkeypatch.setattr(fitting.Fitting, "_finish", finish)
+    monkeypatch.setattr(fitting, "finish", finish)
     assert outputs_alone(ONE)["wrong"]
 
 

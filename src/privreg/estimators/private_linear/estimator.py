@@ -14,7 +14,7 @@ from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
-from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.mechanisms.persons import keep_rows
@@ -165,10 +165,10 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _learn(self, account: AdaptiveAccount, engine: Engine) -> None:
         wanted = None if self.k == "auto" else int(self.k)
-        fitting = Fitting(account, engine, wanted, self.max_rows_for_selection)
-        self._set(fitting.run(), len(engine))
-        self.n_records_ = fitting.records
-        self.warnings_ += fitting.warnings()
+        fitted = fit(account, engine, wanted, self.max_rows_for_selection)
+        self._set(fitted.model, len(engine))
+        self.n_records_ = fitted.records
+        self.warnings_ += fitted.warnings
 
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""

@@ -13,7 +13,7 @@ from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
-from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.schedule import make_schedule
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
@@ -122,7 +122,7 @@ def _trial(
     """R² on new records of one private fit, and of least squares, on one made-up table."""
     X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
     records = MemoryEngine(read_table(X[:rows]), y[:rows], 1)
-    model = Fitting(AdaptiveAccount(budget, SeededNoise(generator)), records, None).run()
+    model = fit(AdaptiveAccount(budget, SeededNoise(generator)), records, None).model
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
