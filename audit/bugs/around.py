@@ -8,9 +8,9 @@ import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.data import frames, tables
 from privreg.engines import registry as opening
+from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.private_linear import fitting, phases
 from privreg.estimators.private_linear.design import unexplained
-from privreg.estimators.selector import PrivateSelector
 from privreg.kernels.totals import total_of
 from privreg.mechanisms import count, median
 from privreg.privacy.account import Account
@@ -96,7 +96,7 @@ def _true_quantile(setting: Any, state: Any, phase: int) -> Any:
 _moments, _pick_clip, _clip_candidates = phases.moments, phases.pick_clip, phases.clip_candidates
 
 
-_learn = PrivateSelector._learn
+_learn = DPKendall._learn
 
 
 def _free_ranking(self: Any, account: Any, records: Any) -> None:
@@ -172,7 +172,7 @@ BUGS = {
     ),
     "a free ranking": Bug(
         "columns ranked by the data when all are chosen and nothing is spent",
-        changing((PrivateSelector, "_learn", _free_ranking)),
+        changing((DPKendall, "_learn", _free_ranking)),
         "DPKendall, all columns",
         "release",
     ),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-import privreg.cli.fit
+import privreg.cli.run_fit
 from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import carry_out as carrying_out
 from privreg.engines.memory import MemoryEngine
@@ -146,6 +146,6 @@ BUGS = {
         "release",
     ),
     "rows on the terminal": Bug(
-        "the number of rows printed", changing((privreg.cli.fit, "carry_out", _tell_rows)), "privreg fit", "release"
+        "the number of rows printed", changing((privreg.cli.run_fit, "carry_out", _tell_rows)), "privreg fit", "release"
     ),
 }

@@ -14,9 +14,10 @@ def shown(text: str) -> str:
 
 def number(value: float, digits: int = 5) -> str:
     """Significant digits, with a real minus sign: 0.73, −43,520, 4.6e-6."""
-    text = f"{value + 0.0:{',' if abs(value) >= 1e4 else ''}.{digits}g}"
+    comma = "," if abs(value) >= 1e4 else ""
+    text = f"{value + 0.0:{comma}.{digits}g}"
     if "e+" in text and abs(value) < 1e9:
-        text = f"{float(text):,.0f}"
+        text = f"{float(text):{comma}.0f}"
     mantissa, exponent, power = text.partition("e")
     return mantissa.replace("-", "−").replace("inf", "∞") + (f"e{int(power)}" if exponent else "")
 
@@ -72,7 +73,7 @@ def one_in(probability: float) -> str:
     times = 1 / probability
     if times >= 1e15:
         return f"less than one in 10^{floor(log10(times))}"
-    return f"about one in {float(f'{times:.3g}'):,.0f}"
+    return f"about one in {about(times)}"
 
 
 def odds_factor(epsilon: float) -> str:
@@ -91,6 +92,16 @@ def percent(part: float) -> str:
         if rounded < 100:
             return f"{rounded:.{decimals}f} %"
     return "practically 100 %"
+
+
+def about(count: float) -> str:
+    """A count to three digits: 31,800."""
+    return f"{float(f'{count:.3g}'):,.0f}"
+
+
+def tenths_percent(tenths: int) -> str:
+    """A share in tenths of a per cent: 79.2 %."""
+    return f"{tenths / 10:.1f} %"
 
 
 def count_of(n: int, thing: str) -> str:

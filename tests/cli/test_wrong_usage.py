@@ -33,7 +33,7 @@ AT_ONCE = {
     "epsilon is negative": (("fit", "people.csv", "--target", "pay", "--epsilon", "-1"), "epsilon must be a positive"),
     "epsilon is tiny": (
         ("fit", "people.csv", "--target", "pay", "--epsilon", "1e-9"),
-        "epsilon must be at least 1e-06",
+        "epsilon must be at least 1e-6",
     ),
     "epsilon is no number": (("fit", "people.csv", "--target", "pay", "--epsilon", "one"), "'one' is not a number"),
     "delta is 1": ((*FIT, "--delta", "1"), "delta must be a number in [0, 1)"),

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -232,6 +233,26 @@ def test_a_spill_gives_back_what_it_got(arrays):
         back = spill.read(place)
         assert back.dtype == array.dtype
         np.testing.assert_array_equal(back, array)
+
+
+@pytest.mark.parametrize("missing", [(), ("pwrite", "preadv")])
+def test_threads_share_a_spill(monkeypatch, missing):
+    """Windows can neither read nor write at a place of a file without moving to it."""
+    for name in missing:
+        monkeypatch.delattr(os, name)
+    spill = Spill()
+
+    def there_and_back(number):
+        array = np.full((37, number % 5), number)
+        place = spill.write(array)
+        out = np.empty_like(array)
+        assert spill.read(place, out) is out
+        return np.array_equal(out, array) and np.array_equal(spill.read(place), array)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(there_and_back, range(400)))
+    with pytest.raises(OSError, match="shorter than it was"):
+        spill.read(spill.write(np.zeros(3))._replace(offset=10**9))
 
 
 @pytest.mark.parametrize("values", [np.repeat([3.0, 1.0, 2.0], 4), np.arange(300.0) % 290, np.arange(70_000.0)])

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from privreg.cli.app import app
+from privreg.errors import DataError
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
-from privreg.estimators.methods import METHODS, REGISTRY, Method, about, make_method, private_methods
+from privreg.estimators.methods import METHODS, REGISTRY, Method, make_method, private_methods, what_it_does
 from privreg.paper.charts import sweep_chart
 from privreg.paper.latex import as_latex
 from privreg.paper.results import load
@@ -52,7 +53,7 @@ def test_it_is_made_by_its_name():
     model = make_method("toy", k=3, epsilon=2.0, delta=1e-6, ridge="reference", random_state=0)
     assert type(model) is Toy
     assert (model.epsilon, model.delta, model.ridge, model.random_state) == (2.0, 1e-6, "reference", 0)
-    assert about("toy") == about("Toy") == ABOUT
+    assert what_it_does("toy") == what_it_does("Toy") == ABOUT
     assert private_methods()[-1] == "toy"
     assert "toy" not in METHODS
 
@@ -69,7 +70,7 @@ def test_fit_knows_it(folder, tmp_path):
         assert "K-toy" not in refused.output
 
 
-def test_the_evaluation_knows_it(folder, tmp_path):
+def test_the_evaluation_knows_it(folder, tmp_path, monkeypatch):
     """Also in its processes, which load the registry anew."""
     words = ("--methods", "toy,NonDP", "--trials", 2, "--k", 3, "--epsilon", "1,3", "--jobs", 2)
     summary = json.loads(privreg("paper", "run", "--data", folder, "--out", tmp_path, *words, "--json"))
@@ -84,6 +85,9 @@ def test_the_evaluation_knows_it(folder, tmp_path):
     results = load(tmp_path)
     assert r"\shortstack{\strut to\\y}" in as_latex(results, 3)
     assert {key[2] for key in results.trials} == {None}  # it does not depend on k
+    monkeypatch.delitem(REGISTRY, "toy")
+    with pytest.raises(DataError, match="trials of toy"):
+        load(tmp_path)
 
 
 def test_charts_have_its_colour(tmp_path, monkeypatch):
@@ -107,7 +111,7 @@ def test_variants_are_for_the_evaluation_only():
 def test_the_registry_loads_no_estimator():
     code = (
         "import sys, privreg.cli.app, privreg.estimators.methods as m\n"
-        "m.REGISTRY['K-Tukey'].selects, m.about('BAS')\n"
+        "m.REGISTRY['K-Tukey'].selects, m.what_it_does('BAS')\n"
         "print([n for n in ('numpy', 'sklearn', 'numba', 'opendp', 'matplotlib') if n in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

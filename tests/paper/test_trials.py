@@ -121,7 +121,7 @@ def test_processes_together_use_each_core_once(monkeypatch, cores, jobs, threads
 
     monkeypatch.setattr("privreg.paper.trials.run_trial", seen)
     ours, theirs = multiprocessing.Pipe()
-    worker = threading.Thread(target=workers._work, args=(theirs, threads, {}), daemon=True)
+    worker = threading.Thread(target=workers._work, args=(theirs, threads), daemon=True)
     worker.start()
     ours.send("a trial")
     allowed, pools = ours.recv()

@@ -5,10 +5,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from privreg._format import epsilon_delta, number, shown
+from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
-from privreg.report.budget import spending
+from privreg.report.budget import budget_use
 from privreg.results.release import Release
 from privreg.results.tables import coefficient_table, difference_table
 
@@ -37,8 +37,10 @@ def show_warnings(out: Console, warnings: list[str]) -> None:
 
 def show_receipt(out: Console, receipt: Receipt) -> None:
     """Where the budget went, and the guarantee in one sentence."""
-    spent = spending(receipt)
-    rows = [(f"{group.purpose}: {group.meaning}", str(group.events), group.percent) for group in spent.groups]
+    spent = budget_use(receipt)
+    rows = [
+        (f"{group.purpose}: {group.meaning}", str(group.events), tenths_percent(group.tenths)) for group in spent.groups
+    ]
     out.print(grid(("budget for", "steps", "share"), *rows))
     asked = receipt.budget
     out.print(

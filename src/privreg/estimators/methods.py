@@ -17,7 +17,7 @@ FLAGSHIP = "PrivateLinearRegression"
 BASELINE = "NonDP"  # with which the private ones are compared
 SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}  # public classes that only choose features
 
-_OF_PRIVATE = ("ledger", "dataset", "n_jobs", "random_state")  # options that only private methods have
+_OF_PRIVATE = ("ledger", "dataset", "purpose", "n_jobs", "random_state")  # options that only private methods have
 _SUMS = "It fits a linear model to noisy sums over all records, in several rounds."
 _MIDDLE = "It fits many small models and draws one that lies in the middle of them."
 _VOTES = "It first lets small groups of records vote for columns (SubLasso)."
@@ -154,7 +154,7 @@ def private_methods() -> list[str]:
     return [m.name for m in REGISTRY.values() if m.private and not m.variant_of and m.name != FLAGSHIP]
 
 
-def about(name: str) -> str:
+def what_it_does(name: str) -> str:
     """What a method does, in plain words; also by the class of its estimator, if that does one thing only."""
     classes = {m.estimator.split(":")[1]: m for m in REGISTRY.values() if not m.settings}
     method = REGISTRY.get(name) or classes.get(name)

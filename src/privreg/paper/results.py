@@ -93,6 +93,8 @@ class Results:
         self.ks: list[int] = sorted({k for run in self.runs for k in run["k"]})
         self.epsilons: list[float] = list(dict.fromkeys(e for run in self.runs for e in run["epsilon"]))
         asked = {m for run in self.runs for m in run["methods"]}
+        if unknown := asked - set(REGISTRY):
+            raise DataError(f"{JOURNAL} has trials of {', '.join(sorted(unknown))}, which is no method here")
         self.methods = [m for m in REGISTRY if m in asked]
         self.trials = {key_of(row): row for row in rows if "task" in row}  # a later one replaces an earlier one
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}

@@ -53,7 +53,7 @@ class _Worker:
 
     def __post_init__(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_work, args=(theirs, self.threads, REGISTRY), daemon=True)
+        self.process = _SPAWN.Process(target=_start, args=(theirs, self.threads, REGISTRY), daemon=True)
         # Inherited: Ctrl-C is for the parent, which ends the others.
         ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
@@ -83,14 +83,20 @@ class _Worker:
         return row
 
 
-def _work(connection: Connection, threads: int, methods: dict[str, Method]) -> None:
+def _start(connection: Connection, threads: int, methods: dict[str, Method]) -> None:
+    """The life of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows does not pass it on to new processes
+    REGISTRY.update(methods)  # also those that were added since the package was loaded
+    _work(connection, threads)
+
+
+def _work(connection: Connection, threads: int) -> None:
     """Run trials until the other end of the connection is gone."""
     from threadpoolctl import threadpool_limits
 
     from privreg.paper.folder import load
     from privreg.paper.trials import run_trial
 
-    REGISTRY.update(methods)  # also those that somebody has added since the start
     load_once = lru_cache(maxsize=1)(load)  # trials come sorted by data set
     with threadpool_limits(threads), suppress(EOFError, OSError):
         while True:

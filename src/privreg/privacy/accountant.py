@@ -20,6 +20,7 @@ from functools import lru_cache
 from math import exp, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 
+from privreg._format import number
 from privreg.errors import BudgetError
 from privreg.privacy import gaussian
 from privreg.privacy.events import Event, Pick, add, round_down, round_up
@@ -53,7 +54,7 @@ def check_delta(budget: Budget) -> None:
     """Raise ValueError unless delta is large enough for Gaussian noise."""
     if budget.delta < SMALLEST_DELTA:
         raise ValueError(
-            f"delta must be at least {SMALLEST_DELTA:g}: Gaussian noise gives no guarantee with delta = 0, "
+            f"delta must be at least {number(SMALLEST_DELTA)}: Gaussian noise gives no guarantee with delta = 0, "
             f"got {budget.delta!r}"
         )
 
@@ -100,8 +101,8 @@ def check(events: Sequence[Event], budget: Budget) -> None:
     spent, _ = total(events, budget)
     if spent > budget.epsilon:
         raise BudgetError(
-            f"the planned steps cost epsilon={spent:.6g} at delta={budget.delta:g}, "
-            f"more than the budget of epsilon={budget.epsilon:.6g}"
+            f"the planned steps cost epsilon={number(spent, 6)} at delta={number(budget.delta)}, "
+            f"more than the budget of epsilon={number(budget.epsilon, 6)}"
         )
 
 

@@ -7,13 +7,13 @@ from itertools import groupby
 from math import inf, nextafter, sqrt
 from typing import Any
 
-from privreg._format import text_table
+from privreg._format import epsilon_delta, number, text_table
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Currency, Event, add, event_from_dict, round_up
 
 ONE_RECORD, ONE_PERSON = "one record", "one person"
-SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}  # of the keys of a cost
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}  # of the keys of a cost
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Receipt:
                     "column": event.column,
                     "mechanism": event.mechanism,
                     "parameters": event.parameters,
-                    "cost": self._cost(event),
+                    "cost": self.cost(event),
                 }
                 for event in self.events
             ],
@@ -104,16 +104,16 @@ class Receipt:
         rows = [("step", "mechanism", "noise", "cost")]
         for alike in _runs(self.events):
             event, name = alike[0], alike[0].name
-            noise = "" if event.noise is None else f"scale {event.noise:.6g}"
-            cost = ", ".join(f"{SYMBOLS[k]} = {v:.4g}" for k, v in self._cost(event).items())
+            noise = "" if event.noise is None else f"scale {number(event.noise)}"
+            cost = cost_text(self.cost(event))
             if len(alike) > 1:
                 name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
                 cost += " each"
             rows.append((name, event.mechanism, noise, cost))
         lines = text_table(rows, left=4) if self.events else ["nothing was released from the data"]
         lines += [
-            f"total: ε = {self.epsilon:.6g}, δ = {self.delta:g} for adding or removing {self.unit}",
-            f"asked: ε = {self.budget.epsilon:.6g}, δ = {self.budget.delta:g}",
+            f"total: {epsilon_delta(self.epsilon, self.delta)} for adding or removing {self.unit}",
+            f"asked: {epsilon_delta(self.budget.epsilon, self.budget.delta)}",
         ]
         if not self.private:
             lines.append("NOT PRIVATE: the noise came from a seed (random_state)")
@@ -133,10 +133,16 @@ class Receipt:
         mu_squared = add(event.mu_squared for event in self.events)
         return None if mu_squared is None else (self.rows or 1) ** 2 * mu_squared
 
-    def _cost(self, event: Event) -> dict[str, float]:
+    def cost(self, event: Event) -> dict[str, float]:
+        """By the names of what it is counted in."""
         if self.rows is None or event.mu_squared is None:
             return event.cost()
         return {"mu squared": round_up(self.rows**2 * event.mu_squared)}
+
+
+def cost_text(cost: dict[str, float]) -> str:
+    """A cost with its symbols: μ² = 0.0011."""
+    return ", ".join(f"{_SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())
 
 
 def _runs(events: Sequence[Event]) -> list[list[Event]]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from privreg._format import epsilon_delta, number, shown
+from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.privacy.events import Event
 from privreg.privacy.purposes import purpose_of
-from privreg.privacy.receipt import SYMBOLS, Receipt
+from privreg.privacy.receipt import Receipt, cost_text
 from privreg.report import model_charts
 from privreg.report.document import Content, Grid, TableCell, count, words
 from privreg.report.guarantee import overspent
@@ -24,10 +24,6 @@ class Group:
     share: float  # of all
     tenths: int  # the share in tenths of a per cent; those of all groups add up to 1000
 
-    @property
-    def percent(self) -> str:
-        return f"{self.tenths / 10:.1f} %"
-
 
 @dataclass(frozen=True)
 class BudgetUse:
@@ -38,24 +34,23 @@ class BudgetUse:
     groups: list[Group]
 
 
-def spending(receipt: Receipt) -> BudgetUse:
+def budget_use(receipt: Receipt) -> BudgetUse:
     """The steps by purpose."""
-    costs = [event["cost"] for event in receipt.to_dict()["steps"]]
-    currency, explanation, values = _weights(receipt, costs)
-    sums: dict[str, list[float]] = {}
+    currency, explanation, costs = _weights(receipt)
+    groups: dict[str, list[float]] = {}
     meanings: dict[str, str] = {}
-    for event, value in zip(receipt.events, values, strict=True):
+    for event, cost in zip(receipt.events, costs, strict=True):
         purpose = purpose_of(event.purpose)
-        sums.setdefault(purpose.title, []).append(value)
+        groups.setdefault(purpose.title, []).append(cost)
         meanings.setdefault(purpose.title, purpose.meaning)
-    total = sum(map(sum, sums.values())) or 1.0
-    shares = [sum(values) / total for values in sums.values()]
+    total = sum(map(sum, groups.values())) or 1.0
+    shares = [sum(group) / total for group in groups.values()]
     return BudgetUse(
         currency,
         explanation,
         [
-            Group(purpose, meanings[purpose], len(values), sum(values), share, tenths)
-            for (purpose, values), share, tenths in zip(sums.items(), shares, in_tenths(shares), strict=True)
+            Group(purpose, meanings[purpose], len(group), sum(group), share, tenths)
+            for (purpose, group), share, tenths in zip(groups.items(), shares, in_tenths(shares), strict=True)
         ],
     )
 
@@ -75,7 +70,7 @@ def blocks(release: Release) -> list[Content]:
     receipt = release.receipt
     if not receipt.events:
         return ["Nothing was released from the data, so nothing was spent."]
-    spent = spending(receipt)
+    spent = budget_use(receipt)
     return [
         _total(receipt),
         spent.explanation,
@@ -85,43 +80,36 @@ def blocks(release: Release) -> list[Content]:
     ]
 
 
-def _weights(receipt: Receipt, costs: list[dict[str, float]]) -> tuple[str, str, list[float]]:
-    """What costs are counted in, in which they add up; how; and each step's cost."""
+def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
+    """What costs are counted in, so that they add up; how; and each step's cost."""
+    costs = [receipt.cost(event) for event in receipt.events]
     if receipt.rows is not None:
-        whole = (
-            "The cost of a step is counted in μ² (mu squared, of Gaussian differential privacy), because that adds up: "
-            "the sum of all steps gives ε and δ. More noise costs less."
-        )
-        return "μ²", whole, [cost["mu squared"] for cost in costs]
-    epsilons = [cost.get("epsilon") for cost in costs]
-    added = sum(e for e in epsilons if e is not None)
-    rhos = [cost.get("rho", 0.0) for e, cost in zip(epsilons, costs, strict=True) if e is None]
-    if not rhos:
-        own = "The cost of each step is its own ε. Shares are parts of their sum. More noise costs less."
-        return "ε", own, [e or 0.0 for e in epsilons]
-    rest = receipt.epsilon - added
+        return "μ²", _MU, [cost["mu squared"] for cost in costs]
+    rho = sum(cost.get("rho", 0.0) for cost in costs if "epsilon" not in cost)
+    if all("epsilon" in cost for cost in costs):
+        return "ε", _EPSILON, [cost["epsilon"] for cost in costs]
+    rest = receipt.epsilon - sum(cost.get("epsilon", 0.0) for cost in costs)
     if rest > 0 and isfinite(rest):
-        mixed = (
-            "Steps with Gaussian noise have no ε of their own, only together: what the total ε leaves after all other "
-            "steps is divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), "
-            "which adds up."
-        )
-        return (
-            "ε",
-            mixed,
-            [cost["rho"] / sum(rhos) * rest if e is None else e for e, cost in zip(epsilons, costs, strict=True)],
-        )
-    concentrated = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
-    return "ρ", concentrated, [cost.get("rho", 0.0) for cost in costs]
+        return "ε", _MIXED, [cost["epsilon"] if "epsilon" in cost else cost["rho"] / rho * rest for cost in costs]
+    return "ρ", _RHO, [cost.get("rho", 0.0) for cost in costs]
+
+
+_MU = (
+    "The cost of a step is counted in μ² (mu squared, of Gaussian differential privacy), which adds up: the sum over "
+    "all steps gives ε and δ. More noise costs less."
+)
+_EPSILON = "The cost of each step is its own ε. Shares are parts of their sum. More noise costs less."
+_MIXED = (
+    "Steps with Gaussian noise have no ε of their own, only together: what the other steps leave of the total ε is "
+    "divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), which adds up."
+)
+_RHO = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
 
 
 def _total(receipt: Receipt) -> str:
-    asked = receipt.budget
-    within = "That is MORE than was asked" if overspent(receipt) else "Context for, and never exceeded"
-    return (
-        f"Added up again from the steps below: {epsilon_delta(receipt.epsilon, receipt.delta)}. "
-        f"{within}: {epsilon_delta(asked.epsilon, asked.delta)}."
-    )
+    budget = epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)
+    within = f"That is MORE than the budget, {budget}" if overspent(receipt) else f"The budget was {budget}"
+    return f"Total of the steps below: {epsilon_delta(receipt.epsilon, receipt.delta)}. {within}."
 
 
 def _groups(spent: BudgetUse) -> Grid:
@@ -130,7 +118,7 @@ def _groups(spent: BudgetUse) -> Grid:
             TableCell(group.purpose, order=group.purpose, detail=(group.meaning,)),
             count(group.events),
             TableCell(number(group.cost, 4), order=group.cost),
-            TableCell(group.percent, order=group.share),
+            TableCell(tenths_percent(group.tenths), order=group.share),
         ]
         for group in spent.groups
     ]
@@ -138,21 +126,21 @@ def _groups(spent: BudgetUse) -> Grid:
 
 
 def _steps(release: Release) -> Grid:
-    receipt = release.receipt
-    costs = [event["cost"] for event in receipt.to_dict()["steps"]]
+    events = release.receipt.events
+    costs = [release.receipt.cost(event) for event in events]
     rows = [
         [
             TableCell(_step_name(event, release.columns), order=f"{i:06}"),
             words(event.mechanism),
-            _noise(event),
-            TableCell(_cost(cost), order=next(iter(cost.values()), None)),
+            TableCell("–" if event.noise is None else number(event.noise, 4), order=event.noise),
+            TableCell(cost_text(cost), order=next(iter(cost.values()), None)),
         ]
-        for i, (event, cost) in enumerate(zip(receipt.events, costs, strict=True))
+        for i, (event, cost) in enumerate(zip(events, costs, strict=True))
     ]
     note = (
         "Mechanism: Gaussian and Laplace noise is added to a sum; the exponential mechanism picks by noisy scores; "
-        "propose-test-release tests with noise whether a draw is safe before it is made. Noise: its scale (for "
-        "Gaussian noise the standard deviation), in records for counts, in units of what one record can change at most "
+        "propose-test-release tests with noise whether a draw is safe before it is made. Noise: its scale (the "
+        "standard deviation of Gaussian noise), in records for counts, in units of the most that one record can change "
         "for other sums, and in units of the score for picks."
     )
     return Grid(["step", "mechanism", "noise", "cost"], rows, f"Every step, in order ({len(rows)})", note)
@@ -163,11 +151,3 @@ def _step_name(event: Event, columns: list[str]) -> str:
     if event.column is None or event.column >= len(columns):
         return event.name
     return event.name.replace(f"column {event.column}", shown(columns[event.column]))
-
-
-def _noise(event: Event) -> TableCell:
-    return TableCell("–") if event.noise is None else TableCell(number(event.noise, 4), order=event.noise)
-
-
-def _cost(cost: dict[str, float]) -> str:
-    return ", ".join(f"{SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())

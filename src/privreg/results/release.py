@@ -1,4 +1,4 @@
-"""What a fit released, beside what was asked: the one source of tables, reports and JSON. Nothing else may be shown."""
+"""What a fit released: the one source of tables, reports and JSON. Nothing else may be shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -48,13 +48,23 @@ class Release:
     coefficients: list[Coefficient]  # in the order chosen; empty if the model is a constant
     intercept: Coefficient
     prediction_range: tuple[float, float] | None
-    records: float | None  # a private estimate, rather too low than too high
+    records: float | None  # a private estimate, cautious: more likely too low than too high
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
     differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town=b − a"
     shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
     saved: Saved | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the method tells how uncertain its coefficients are."""
+        return any(c.error is not None for c in [*self.coefficients, self.intercept])
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether the method tells where its model is linear."""
+        return any(c.linear_from is not None for c in self.coefficients)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""

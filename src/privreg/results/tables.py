@@ -18,32 +18,20 @@ class TableColumn:
 
 def coefficient_columns(release: Release) -> list[TableColumn]:
     """Those of the coefficients; what the method does not tell is left out."""
-    told = coefficient_rows(release)
-    columns = [TableColumn("feature", _name, _name), TableColumn("coefficient", _value, lambda c: c.value)]
-    if any(c.error is not None for c in told):
-        columns += _UNCERTAINTY
-    if any(c.linear_from is not None for c in told):
+    columns = _columns("feature", "coefficient", release.has_errors)
+    if release.has_ranges:
         columns.append(TableColumn("linear between", _linear, lambda c: c.linear_from))
     return columns
 
 
 def difference_columns() -> list[TableColumn]:
     """Those of the differences between levels."""
-    return [
-        TableColumn("level − other level", _name, _name),
-        TableColumn("difference", _value, lambda c: c.value),
-        *_UNCERTAINTY,
-    ]
-
-
-def coefficient_rows(release: Release) -> list[Coefficient]:
-    """The coefficients in the order chosen, the intercept last."""
-    return [*release.coefficients, release.intercept]
+    return _columns("level − other level", "difference", True)
 
 
 def coefficient_table(release: Release) -> list[tuple[str, ...]]:
-    """The head, then a row of texts for each coefficient, the intercept last."""
-    return _table(coefficient_columns(release), coefficient_rows(release))
+    """The head, then a row of texts for each coefficient in the order chosen, the intercept last."""
+    return _table(coefficient_columns(release), [*release.coefficients, release.intercept])
 
 
 def difference_table(release: Release) -> list[tuple[str, ...]]:
@@ -51,9 +39,23 @@ def difference_table(release: Release) -> list[tuple[str, ...]]:
     return _table(difference_columns(), release.differences)
 
 
+def summary_of(release: Release) -> str:
+    """Notes, a table of coefficients and the receipt, as text."""
+    told = release.notes + [WARNING + text for text in release.warnings]
+    return "\n".join([*told, "", *text_table(coefficient_table(release)), "", str(release.receipt)])
+
+
 def with_error(c: Coefficient) -> str:
     """A coefficient with its standard error: 0.732 ± 0.012."""
     return _value(c) if c.error is None else f"{_value(c)} ± {_error(c)}"
+
+
+def _columns(name: str, value: str, errors: bool) -> list[TableColumn]:
+    columns = [TableColumn(name, _name, _name), TableColumn(value, _value, lambda c: c.value)]
+    if errors:
+        columns.append(TableColumn("std. error", _error, lambda c: c.error))
+        columns.append(TableColumn("95 % interval", _interval, lambda c: c.low))
+    return columns
 
 
 def _table(columns: list[TableColumn], rows: list[Coefficient]) -> list[tuple[str, ...]]:
@@ -78,15 +80,3 @@ def _interval(c: Coefficient) -> str:
 
 def _linear(c: Coefficient) -> str:
     return span(c.linear_from, c.linear_to)
-
-
-_UNCERTAINTY = [
-    TableColumn("std. error", _error, lambda c: c.error),
-    TableColumn("95 % interval", _interval, lambda c: c.low),
-]
-
-
-def summary_of(release: Release) -> str:
-    """Notes, a table of coefficients and the receipt, as text."""
-    told = release.notes + [WARNING + text for text in release.warnings]
-    return "\n".join([*told, "", *text_table(coefficient_table(release)), "", str(release.receipt)])

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed, number
+from privreg._format import about, listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
@@ -31,14 +31,14 @@ Z95 = 1.959964  # standard errors to either side of a 95 % interval
 class PrivateLinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
-    A private count of the records sets a schedule for the budget. Centre and spread of the label and of each column
+    A private count of the records sets a schedule for the budget. Centre and spread of the target and of each column
     are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
     columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
     leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
+    end of the range (or, for columns with long tails, with another slope). Predictions stay in the target's own range.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
@@ -229,7 +229,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _facts(self) -> list[str]:
         used, ends = len(self._chosen()), self.prediction_range()
-        records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
+        records = about(self.n_records_)
         if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [

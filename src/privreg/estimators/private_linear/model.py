@@ -49,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True)
 class WinsorisedModel:
-    """label.centre + label.unit·clip(θ·[1, terms], ±label.limit/label.unit).
+    """target.centre + target.unit·clip(θ·[1, terms], ±target.limit/target.unit).
 
     `covariance` is an estimate for θ that covers sampling and privacy noise.
     """
@@ -86,7 +86,7 @@ class WinsorisedModel:
         return self.target.centre + self.target.unit * np.clip(result, -most, most)
 
     def in_units(self, columns: int) -> Float64:
-        """The matrix L with L·θ + (0, …, 0, label.centre) = coefficients of each column, intercept last.
+        """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.
 
         Inside all limits every term is linear; where a column has two terms their slopes add up.
         """

@@ -20,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from privreg._format import epsilon_delta
+from privreg._format import epsilon_delta, number
 from privreg.errors import BudgetRefusedError, LedgerError
 from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
 from privreg.privacy.events import round_down
@@ -89,9 +89,11 @@ def budget_of(epsilon: Any, delta: Any, in_ledger: bool) -> Budget:
     return running_budget(amount(epsilon, "epsilon"), amount(delta, "delta")) if in_ledger else Budget(epsilon, delta)
 
 
-def people_by(name: Any) -> str:
-    """The unit if people are protected. People that are told apart by another column are another unit."""
-    return PERSON if name is None else f"{PERSON} by {name}"
+def unit_of(people: bool, column: Any = None) -> str:
+    """What is protected: a record, or a person. People that are told apart by another column are another unit."""
+    if not people:
+        return RECORD
+    return PERSON if column is None else f"{PERSON} by {column}"
 
 
 @dataclass(frozen=True)
@@ -453,8 +455,8 @@ def _pair(of: Status | Request) -> str:
 
 def rounded_down(value: float) -> str:
     """About three digits, not more than the value."""
-    text = f"{value:.3g}"
-    return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"
+    rounded = float(f"{value:.3g}")
+    return number(rounded if rounded <= value else value * (1 - 2e-3), 3)
 
 
 def _now() -> str:
