@@ -17,9 +17,9 @@ from privreg.data.columns import ChosenColumns, choose_columns, choose_names, re
 from privreg.data.files import PARQUET_ENDS, header_names, is_parquet, open_file
 from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
-from privreg.estimators.budgets import check_budget, check_tukey_budget
-from privreg.estimators.methods import FLAGSHIP, METHODS, selects
-from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
+from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
@@ -27,11 +27,9 @@ from privreg.results.outputs import check_apart, check_new, check_outside, check
 if TYPE_CHECKING:
     from privreg.data.files import DataFile
 
-SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 PREDICTION = "prediction"  # name of the column of predictions
 TABS = (".tsv", ".tab")
 
-_PRIVATE = [name for name in METHODS if name != "NonDP"]
 _ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
 
 
@@ -51,10 +49,8 @@ def check_fit(job: Job) -> Opened:
     budget = _budget(job)
     if method == FLAGSHIP:
         check_budget(budget, 1 if job.person is None else job.rows_per_person)
-    elif method.endswith("Tukey"):
-        check_tukey_budget(budget)
     else:
-        check_delta(budget)
+        REGISTRY[method].check_budget(budget)
     inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
     _check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
     _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
@@ -100,14 +96,15 @@ def check_method(job: Job) -> str:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
-    if method not in _PRIVATE:
-        raise ValueError(f"--method must be one of auto, {', '.join(_PRIVATE)}; got {method!r}")
+    if method not in private_methods():
+        raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
     if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
     if job.person is not None:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
-    if not selects(method) and job.k != "auto":
-        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    if not REGISTRY[method].selects and job.k != "auto":
+        other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
+        raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
 
 
