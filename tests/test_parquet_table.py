@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import privreg
-from privreg import ParquetTable, parquet
+from privreg import ParquetTable
+from privreg.data import parquet
 from privreg.data.columns import choose_columns
 from privreg.data.files import open_file
 from privreg.data.tables import read_identities

@@ -10,7 +10,6 @@ from privreg.cli.check import Opened
 from privreg.cli.progress import stages
 from privreg.cli.request import TableOptions
 from privreg.data.columns import ChosenColumns
-from privreg.data.parquet import ParquetTable
 
 
 def carry_out(estimator: Any, opened: Opened, source: TableOptions, what: str) -> None:
@@ -23,15 +22,15 @@ def carry_out(estimator: Any, opened: Opened, source: TableOptions, what: str) -
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator._watch = stage
         stage("reading the file")
-        if isinstance(opened.file, ParquetTable):
-            _fit_elsewhere(estimator, opened.file, columns, source, stage)
+        if opened.file.in_place:
+            _fit_in_place(estimator, opened.file, columns, source, stage)
         else:
             _fit(estimator, opened.file, columns, stage)
     estimator.set_params(categories=columns.categories or None)  # those of the file, too: a prediction needs them
 
 
-def _fit_elsewhere(
-    estimator: Any, table: ParquetTable, columns: ChosenColumns, source: TableOptions, stage: Callable[[str], None]
+def _fit_in_place(
+    estimator: Any, table: Any, columns: ChosenColumns, source: TableOptions, stage: Callable[[str], None]
 ) -> None:
     """Parquet stays where it is."""
     person = {} if columns.person is None else {"groups": columns.person}

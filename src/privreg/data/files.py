@@ -49,6 +49,7 @@ class DataFile:
     """
 
     typed = False  # whether the file itself says what kind its columns are
+    in_place = False  # whether estimators take the file itself, and read it part by part
     blank: frozenset[str] = frozenset()  # columns that show nothing of their kind
 
     def __init__(self, path: Path | str, columns: dict[str, str]) -> None:

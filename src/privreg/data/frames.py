@@ -5,7 +5,6 @@ what cannot be used becomes a missing value.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -15,19 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64
+from privreg.data.features import Feature, level_feature
 from privreg.errors import SchemaError
 
 Categories = Mapping[Any, Sequence[Any]]
 Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One feature: a numeric input column, or one level of a category."""
-
-    name: str
-    source: int
-    level: int | None = None
 
 
 def columns_of(
@@ -50,7 +41,7 @@ def columns_of(
         else:
             levels = [level.item() if isinstance(level, np.generic) else level for level in levels]
             codes[source] = _codes(series, levels, name)
-            features += [Feature(f"{name}={level}", source, i) for i, level in enumerate(levels)]
+            features += [level_feature(name, level, source, code) for code, level in enumerate(levels)]
     return features, numeric, codes
 
 

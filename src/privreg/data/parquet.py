@@ -65,7 +65,7 @@ class ParquetTable(DataFile):
         "number", "boolean", "text", "category", or another type in words.
     """
 
-    typed = True
+    typed, in_place = True, True
 
     def __init__(self, source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
         if isinstance(source, str | os.PathLike):

@@ -24,7 +24,8 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
-from privreg.data.frames import Categories, Codes, Feature, columns_of, numbers, undeclared
+from privreg.data.features import Feature
+from privreg.data.frames import Categories, Codes, columns_of, numbers, undeclared
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
 
@@ -116,11 +117,11 @@ class Table:
         feature = self.features[index]
         if isinstance(self._numeric, np.ndarray):
             return _float64(self._numeric[rows, feature.source])
-        if feature.level is None:
+        if feature.code is None:
             values: Float64 = self._numeric[feature.source][rows]
             return values
         codes = self._codes[feature.source][rows]
-        return np.where(codes < 0, np.nan, codes == feature.level)
+        return np.where(codes < 0, np.nan, codes == feature.code)
 
 
 def read_table(data: Any, categories: Categories | None = None) -> Table:

@@ -8,9 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
-from privreg.data.tables import Table, read_identities
+from privreg.data.tables import Table, read_identities, read_table, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, each_total, features_of, runs_of_groups, sum_in_threads
+from privreg.engines.base import (
+    TARGET,
+    Block,
+    Derived,
+    Engine,
+    Kind,
+    OpenOptions,
+    each_total,
+    features_of,
+    runs_of_groups,
+    sum_in_threads,
+)
 from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
@@ -20,6 +31,15 @@ T = TypeVar("T")
 
 _ENTRIES = 2**20  # of a block that is looked at column by column
 _CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
+
+
+class InMemory(Kind):
+    """An array, a list of rows, or a data frame of pandas, polars or pyarrow."""
+
+    in_memory = True
+
+    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemoryEngine":
+        return MemoryEngine(read_table(X, options.categories), read_target(y), options.n_jobs)
 
 
 class MemoryEngine(Engine):
@@ -33,7 +53,7 @@ class MemoryEngine(Engine):
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
         self._table, self._n_jobs = table, n_jobs
-        self.names, self.undeclared = table.names, table.undeclared
+        self.features, self.undeclared = table.features, table.undeclared
         self.target = self._align(target)
 
     @property
@@ -127,8 +147,8 @@ class MemoryEngine(Engine):
 class MemoryRanking:
     """Ranks of all columns, in memory."""
 
-    def __init__(self, records: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
-        self._engine, self._ranks, self._n_jobs = records, ranks, n_jobs
+    def __init__(self, engine: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
+        self._engine, self._ranks, self._n_jobs = engine, ranks, n_jobs
 
     def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
         return concordance(self._rank(pivot), [self._ranks[j] for j in columns], self._n_jobs)

@@ -103,7 +103,7 @@ def rounded(
         yield task(stacked(block.values, block.target.size)), block.target
 
 
-def split(part: Part, kept: Kept, features: int, place: Int64, cuts: Int64) -> Iterator[list[Float64]]:
+def split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> Iterator[list[Float64]]:
     """Block by block, the rows whose places lie between each two cuts: features, target, and the bits of the place.
 
     `place` is where each record of the part comes in the order of groups, −1 for nowhere.

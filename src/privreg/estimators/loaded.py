@@ -63,7 +63,7 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
         if hasattr(model, "feature_names_in_"):
             copy.feature_names_in_ = model.feature_names_in_
         copy._chosen = model.selector_.ranking_.tolist() if selected else None
-        copy._names = first._names
+        copy._features, copy._names = first._features, first._names
         return copy
 
     def fit(self, X: Any, y: Any) -> NoReturn:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from privreg import __version__
+from privreg.data.features import features_of_names
 from privreg.data.tables import Categories
 from privreg.errors import ModelFileError
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
@@ -211,6 +212,7 @@ def _rebuild(content: dict[str, Any]) -> PrivateLinearRegression | LoadedModel:
         known = texts(content["feature_names"], "feature_names")
         require(len(known) == len(set(known)) == model.n_features_in_, "feature_names do not fit n_features")
         model.feature_names_in_ = np.array(known, np.object_)
+    model._features = features_of_names(names, content["feature_names"], model.categories or {})
     model._names = names
     return model
 
