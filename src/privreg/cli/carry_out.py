@@ -10,6 +10,7 @@ from privreg.cli.check import Opened
 from privreg.cli.progress import stages
 from privreg.cli.request import TableOptions
 from privreg.data.columns import ChosenColumns
+from privreg.data.files import format_of
 
 
 def carry_out(estimator: Any, opened: Opened, source: TableOptions, what: str) -> None:
@@ -22,7 +23,7 @@ def carry_out(estimator: Any, opened: Opened, source: TableOptions, what: str) -
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator._watch = stage
         stage("reading the file")
-        if opened.file.in_place:
+        if format_of(source.data).in_place:
             _fit_in_place(estimator, opened.file, columns, source, stage)
         else:
             _fit(estimator, opened.file, columns, stage)

@@ -14,7 +14,7 @@ from privreg.data.text_header import like_a_record
 from privreg.errors import SchemaError
 
 if TYPE_CHECKING:
-    from privreg.data.files import DataFile
+    from privreg.data.base import DataFile
 
 _NOT_SHOWN = "its columns are not shown, because some names look like values: is its first line a header?"
 _LISTED = 8  # columns named in a message

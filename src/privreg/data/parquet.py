@@ -12,13 +12,15 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from privreg.data.files import DataFile, Levels, first_bytes, levels_type, parquet_files
+from privreg.data.base import DataFile, Levels, levels_type
+from privreg.data.files import PARQUET, check_start, first_bytes
+from privreg.data.paths import files_at
 from privreg.data.text_header import BLANKS
 from privreg.errors import SchemaError
 
@@ -65,12 +67,12 @@ class ParquetTable(DataFile):
         "number", "boolean", "text", "category", or another type in words.
     """
 
-    typed, in_place = True, True
+    typed = True
 
     def __init__(self, source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
         if isinstance(source, str | os.PathLike):
             super().__init__(Path(source), {})
-            paths = parquet_files(Path(source))
+            paths = files_at(Path(source), PARQUET.ends)
         else:
             paths = [Path(path) for path in source]
             if not paths:
@@ -87,6 +89,11 @@ class ParquetTable(DataFile):
     def __repr__(self) -> str:
         count = len(self._files)
         return f"ParquetTable({str(self.path)!r}: {count} file{'s' if count > 1 else ''})"
+
+    @staticmethod
+    def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
+        del name
+        return pq.ParquetWriter(sink, schema)
 
     def select(self, columns: Sequence[str]) -> "ParquetTable":
         """The same rows with these columns only."""
@@ -193,7 +200,9 @@ def _check_apart(paths: Sequence[Path]) -> None:
 
 
 def _look(path: Path) -> tuple[pa.Schema, _Footer]:
-    if not first_bytes(path).startswith(b"PAR1"):
+    start = first_bytes(path)
+    if not PARQUET.recognises(path, start):
+        check_start(path, start)
         raise SchemaError(f"{path} is not a Parquet file")
     stamp = _stamp(path)
     footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))

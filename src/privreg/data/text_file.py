@@ -10,6 +10,8 @@ A line of text is a record, so that no record can reach into another. A line wit
 quote that is not closed, is a record whose cells are all missing. A blank line is none.
 """
 
+import csv
+import io
 import math
 import re
 from collections import deque
@@ -17,14 +19,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, BinaryIO, TextIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from privreg.data.files import DataFile, Levels, levels_type
+from privreg.data.base import DataFile, Levels, levels_type
+from privreg.data.paths import has_end
 from privreg.data.text_header import BLANKS, MISSING, header_line, number_pattern, open_text, read_header
 from privreg.errors import SchemaError
 
@@ -32,6 +35,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 SCHEMA_ROWS = 100
+_TABS = (".tsv", ".tab")  # ends of names of files that are written with tabs
 
 _BLOCK = 1 << 20  # characters that are parsed at a time, or one line if that is longer
 _LONGEST = 1 << 28  # characters of a line
@@ -56,6 +60,17 @@ class TextFile(DataFile):
         number = number_pattern(self._mark)
         super().__init__(path, {name: _kind_of_cells(cells, number) for name, cells in rows.items()})
         self.blank = frozenset(name for name, cells in rows.items() if not _present(cells))
+
+    @staticmethod
+    def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
+        separator = "\t" if has_end(name, _TABS) else ","
+        head = io.StringIO()
+        csv.writer(head, delimiter=separator, lineterminator="\n").writerow(
+            schema.names
+        )  # arrow would quote every name
+        sink.write(head.getvalue().encode())
+        options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
+        return pa_csv.CSVWriter(sink, schema, write_options=options)
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         cells = pa.schema([(name, pa.string()) for name in columns]).empty_table()

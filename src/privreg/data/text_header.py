@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from privreg.data.files import neither_format
 from privreg.errors import SchemaError
 
 BLANKS = " \t\n\r\v\f"
@@ -40,6 +41,10 @@ def read_header(path: Path) -> Header:
     return Header(_names(line, separator, path), separator)
 
 
+def header_names(path: Path) -> list[str]:
+    return read_header(path).names
+
+
 def open_text(path: Path) -> TextIO:
     """Bytes as characters; what they stand for is found out cell by cell."""
     return path.open(encoding="latin-1", newline=None)
@@ -62,7 +67,7 @@ def header_line(text: TextIO, path: Path) -> str:
     except UnicodeDecodeError:
         raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
     if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
-        raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
+        raise neither_format(path)
     return header
 
 
