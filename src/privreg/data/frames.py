@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64
+from privreg.data.cells import each
 from privreg.data.features import Feature, level_feature
 from privreg.errors import SchemaError
 
@@ -143,15 +144,7 @@ def _check_fits(series: nw.Series[Any], level: Any, name: Any) -> None:
 def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
     """Python objects one by one. Only values of one sort are compared, and what cannot be is no level."""
     known = {(_sort_of(level), level): code for code, level in enumerate(levels)}
-
-    def code(value: Any) -> int:
-        try:
-            return known.get((_sort_of(value), value), -1)
-        except Exception:
-            return -1
-
-    with np.errstate(all="ignore"):  # a long double may warn
-        return np.asarray(np.frompyfunc(code, 1, 1)(values), np.int32)
+    return each(lambda value: known.get((_sort_of(value), value), -1), values, -1).astype(np.int32)
 
 
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:

@@ -1,9 +1,11 @@
 """The header line of delimited text: names and separator, read without arrow, so that a wrong name is known at once."""
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -80,6 +82,13 @@ def like_a_record(names: Iterable[str]) -> bool:
     return any(number.fullmatch(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
 
 
+def read_number(cell: str, mark: str = ".") -> float | None:
+    """A finite number, written with this decimal mark; None if the cell is none."""
+    value = float(cell.replace(mark, ".")) if number_pattern(mark).fullmatch(cell) else math.inf
+    return value if math.isfinite(value) else None
+
+
+@cache
 def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
     """What counts as a number, with this decimal mark, or a pattern for it."""
     return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))

@@ -28,6 +28,9 @@ TARGET = -1  # in place of a feature's number
 ROWS = 2**13  # records looked at together where rows are computed with: their part of a few columns stays in the cache
 
 
+Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
+
+
 class Block(NamedTuple):
     """Some records: the feature columns that were asked for, and the target."""
 
@@ -59,6 +62,16 @@ class Rounded(Protocol):
         ...
 
 
+class RoundedBlocks:
+    """Such rows, with their targets, in so many blocks that are here, or are loaded when they are looked at."""
+
+    def __init__(self, load: Callable[[int], tuple[Int16, Float64]], count: int, n_jobs: int | None) -> None:
+        self._load, self._count, self._n_jobs = load, count, n_jobs
+
+    def total(self, task: Callable[[Int16, Float64], T]) -> T:
+        return sum_in_threads(lambda b: task(*self._load(b)), self._count, self._n_jobs)
+
+
 class Engine(ABC):
     """The complete records of a table and a target: what every estimator computes on. Their number is secret."""
 
@@ -82,7 +95,7 @@ class Engine(ABC):
             self.progress(what)
 
     @abstractmethod
-    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+    def totals(self, tasks: Tasks) -> list[Any]:
         """For each (feature or TARGET, task) the sum of the task over parts of that column: one pass for all."""
 
     @abstractmethod
@@ -188,9 +201,6 @@ class Elementwise(tuple[Any, ...]):
         return Elementwise(a + b for a, b in zip(self, other, strict=True))
 
 
-Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
-
-
 def features_of(tasks: Tasks) -> list[int]:
     """The features that a block for these tasks must have."""
     return [j for j, _ in tasks if j != TARGET]
@@ -219,6 +229,18 @@ def sum_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> T
     with single_threaded_blas():
         share_out(work, count, n_jobs)
     return added(found)
+
+
+def each_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> list[T]:
+    """[one(0), …, one(count − 1)]."""
+    found: list[Any] = [None] * count
+
+    def work(numbers: Iterator[int]) -> None:
+        for number in numbers:
+            found[number] = one(number)
+
+    share_out(work, count, n_jobs)
+    return found
 
 
 def runs_of_groups(bounds: Int64, records: int) -> Int64:

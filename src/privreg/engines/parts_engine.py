@@ -8,9 +8,9 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privreg._types import Float64, Int64
+from privreg._types import Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import Block, Engine, features_of
+from privreg.engines.base import Block, Engine, Tasks, features_of
 from privreg.engines.layout import Layout
 from privreg.engines.parts import Complete, Kept
 from privreg.errors import SchemaError
@@ -71,7 +71,7 @@ class PartsEngine(Engine):
         """Of a value for each record, those of each part."""
         return np.split(values, np.cumsum(self._counts)[:-1])
 
-    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+    def totals(self, tasks: Tasks) -> list[Any]:
         return list(self._sum("reading columns", on_part.totals, features_of(tasks), list(tasks)))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:

@@ -4,7 +4,7 @@ What is kept of it is a byte for each row of parts with missing values (is the r
 ranks, rounded rows, and rows in the order of their groups.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import local
 from typing import Any, TypeVar
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Derived, runs_of_groups, sum_in_threads
+from privreg.engines.base import TARGET, Derived, RoundedBlocks, each_in_threads, runs_of_groups, sum_in_threads
 from privreg.engines.layout import Layout
 from privreg.engines.parts import Kept, Part
 from privreg.engines.parts_engine import PartsEngine, Task
 from privreg.engines.spill import Place, Spill
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import Ranks, rank_column
-from privreg.kernels.threads import share_out, single_threaded_blas
+from privreg.kernels.threads import single_threaded_blas
 
 T = TypeVar("T")
 
@@ -44,16 +44,13 @@ class StreamedEngine(PartsEngine):
 
     def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
         del columns  # a part knows what to read
-        results: list[Any] = [None] * len(self._parts)
         self.tell(what)
 
-        def work(numbers: Iterator[int]) -> None:
-            for p in numbers:
-                results[p] = self._on_part(p, task, *given, *([] if own is None else [own[p]]))
+        def one(p: int) -> Any:
+            return self._on_part(p, task, *given, *([] if own is None else [own[p]]))
 
         with single_threaded_blas():
-            share_out(work, len(self._parts), self.n_jobs)
-        return results
+            return each_in_threads(one, len(self._parts), self.n_jobs)
 
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
         """Each thread adds what it finds, so that no more is kept."""
@@ -81,15 +78,15 @@ class StreamedEngine(PartsEngine):
         else:
             on_part.fill(self._parts, self._found, column, out)
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "StreamedRounded":
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> RoundedBlocks:
         spill, rows = Spill(), max(_ROUNDED // width, 1)
 
         def work(part: Part, kept: Kept) -> list[tuple[Place, Place]]:
             blocks = on_part.rounded(part, kept, task, len(self), rows)
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
-        found = self._each("reading rows", work, range(len(self)))
-        return StreamedRounded(spill, [block for blocks in found for block in blocks], self.n_jobs)
+        blocks = [block for found in self._each("reading rows", work, range(len(self))) for block in found]
+        return RoundedBlocks(lambda b: (spill.read(blocks[b][0]), spill.read(blocks[b][1])), len(blocks), self.n_jobs)
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts, spill = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1)), Spill()
@@ -101,15 +98,12 @@ class StreamedEngine(PartsEngine):
 
         found = self._each("sorting rows into groups", split, range(len(self)), own=place)
         blocks = [pieces for of_part in found for pieces in of_part]
-        results: list[Any] = [None] * (len(cuts) - 1)
 
-        def solve(runs: Iterator[int]) -> None:
-            for r in runs:
-                pieces = [spill.read(block[r]) for block in blocks]
-                results[r] = on_part.group_run(pieces, bounds[cuts[r] : cuts[r + 1] + 1], work)
+        def run(r: int) -> T:
+            pieces = [spill.read(block[r]) for block in blocks]
+            return on_part.group_run(pieces, bounds[cuts[r] : cuts[r + 1] + 1], work)
 
-        share_out(solve, len(results), self.n_jobs)
-        return results
+        return each_in_threads(run, len(cuts) - 1, self.n_jobs)
 
 
 class StreamedRanking:
@@ -160,17 +154,3 @@ class _Loaded(Sequence[Ranks]):
 
     def __getitem__(self, at: Any) -> Any:
         return self._ranking.load(self._columns[at])
-
-
-class StreamedRounded:
-    """Rows as 16-bit integers, with their targets, in a file."""
-
-    def __init__(self, spill: Spill, blocks: list[tuple[Place, Place]], n_jobs: int | None) -> None:
-        self._spill, self._blocks, self._n_jobs = spill, blocks, n_jobs
-
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        def one(b: int) -> T:
-            columns, target = self._blocks[b]
-            return task(self._spill.read(columns), self._spill.read(target))
-
-        return sum_in_threads(one, len(self._blocks), self._n_jobs)
