@@ -365,7 +365,7 @@ def audit_refits() -> Audit:
 
     receipt = fit(0, SeededNoise(np.random.default_rng(0))).receipt_
     own = {step.name: step for step in receipt.steps}
-    counted, middle = own["count the records again"], own["median of the label"]
+    counted, middle = own["count the records again"], own["median of the target"]
     claims = _claims_of("flagship, whole refits", receipt)
 
     def draw(side: int, runs: int, noise: Noise) -> Float64:

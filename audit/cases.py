@@ -89,11 +89,11 @@ def _fitted(
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})
     stages: list[str] = []
-    estimator._watch = stages.append
+    estimator.set_params(progress=stages.append)
     if groups is None and cells.people is not None:
         groups = np.fromiter(cells.people, object, len(cells.people))
     estimator.fit(X, y) if groups is None else estimator.fit(X, y, groups=groups)
-    del estimator._watch
+    estimator.set_params(progress=None)
     released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
     use = estimator.predict if hasattr(estimator, "predict") else estimator.transform
     others = _input(_elsewhere(cells), kind)[0] if others is None else others

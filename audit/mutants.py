@@ -47,7 +47,7 @@ def died_without_trace() -> bool:
         ledger = Ledger(Path(folder) / "ledger")
         ledger.create("d", "3", "1e-3")
         model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="d")
-        model._watch = die
+        model.progress = die
         with suppress(KeyboardInterrupt):
             model.fit(np.ones((30, 2)), np.ones(30))
         status = ledger.status("d")[0]

@@ -1,10 +1,10 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import settings
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from places import SHARED
+
+DATA = SHARED / "data"
 
 # The same examples in every run, and no deadline: a test's verdict never depends on the clock.
 settings.register_profile("privreg", deadline=None, derandomize=True)

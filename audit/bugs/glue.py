@@ -13,7 +13,7 @@ from privreg.engines.dask import tasks as dask_tasks
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
-from privreg.privacy.ledger.ledger import RECORD, people_by
+from privreg.privacy.ledger.ledger import unit_of
 
 
 def _by_python_equality(values: Any) -> Any:
@@ -77,11 +77,9 @@ class _Remembered:
     def __init__(self) -> None:
         self.name: str | None = None
 
-    def __call__(self, groups: Any) -> str:
-        if groups is None:
-            return RECORD
-        self.name = self.name or tables.name_of(groups)
-        return people_by(self.name)
+    def __call__(self, people: bool, column: Any) -> str:
+        self.name = self.name or column
+        return unit_of(people, self.name)
 
 
 def _refuse_odd_lines(self: Any, block: bytes, columns: Any) -> Any:
@@ -142,7 +140,7 @@ BUGS = {
     ),
     "an old unit": Bug(
         "the name of the people of an earlier fit kept for the next",
-        changing((budgeted, "ledger_unit", _Remembered())),
+        changing((budgeted, "unit_of", _Remembered())),
         "DPKendall, all columns",
         "unit",
     ),

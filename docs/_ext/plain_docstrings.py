@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 
 HEADINGS = ("Parameters", "Attributes", "Returns", "Raises")
 _ENTRY = re.compile(r"(\S[^:]*?) : (.*)")
-_CODE = re.compile(r"(`[^`]+`|\bdocs/[\w/-]+\.md\b|\btests/\w+\.py\b)")
+_CODE = re.compile(r"(`[^`]+`|\bdocs/[\w/-]+\.md\b|\btests/[\w/]+\.py\b)")
 
 
 def inline(text: str) -> str:

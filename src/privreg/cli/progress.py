@@ -41,5 +41,13 @@ def stages() -> Iterator[Callable[[str], None]]:
         yield lambda what: progress.update(task, description=what)
 
 
+@contextmanager
+def loading() -> Iterator[None]:
+    """Says so while libraries load, which takes a second or more."""
+    with stages() as stage:
+        stage("loading")
+        yield
+
+
 def _nothing(_: object) -> None:
     """Nobody looks."""

@@ -62,7 +62,7 @@ def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list
     """The records of a fit, before anything is spent. Warns of levels that were not declared."""
     with isolated():
         engine = open_engine(
-            X, y, estimator.categories, estimator.n_jobs, groups=groups, progress=estimator._watch, chosen=only
+            X, y, estimator.categories, estimator.n_jobs, groups=groups, progress=estimator.progress, chosen=only
         )
     for text in public_levels(engine.undeclared):
         warnings.warn(text, PublicLevelsWarning, stacklevel=4)
@@ -156,11 +156,9 @@ class TableEstimator(BaseEstimator):
 class PrivateEstimator(Budgeted, TableEstimator):
     """An estimator that sees its data through an `Account` only, and keeps the receipt in `receipt_`."""
 
-    n_jobs: int | None
-    random_state: Any
-
     receipt_: Receipt
     warnings_: list[str]
+    ledger_entry_: int | None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from X and y. Spends the budget."""
@@ -195,10 +193,11 @@ class PrivateEstimator(Budgeted, TableEstimator):
         """Charge the ledger and learn. Nothing of an earlier fit goes before this one has been charged."""
         people = groups is not None
         account = self._open_account(budget, len(engine), noise, people)
-        account.watch = self._watch
+        account.watch = self.progress
         with self._entered(groups) as entry:
             forget_fit(self)
             set_all(self, columns)
+            self.ledger_entry_ = entry.number
             self.warnings_ = public_levels(engine.undeclared)
             try:
                 self._learn(account, engine)

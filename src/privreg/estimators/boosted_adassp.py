@@ -1,13 +1,15 @@
 """Boosted AdaSSP: noisy sums of products, then gradient boosting on clipped residuals."""
 
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from math import log, sqrt
 from numbers import Real
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from privreg._types import Float64, Int64
-from privreg.data.tables import Categories, Table
+from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import is_whole
 from privreg.estimators.regressor import PrivateRegressor
@@ -15,7 +17,6 @@ from privreg.kernels.boosting import NORM, ResidualSums, RoundRows, gram, grid_f
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget, calibrate, check_delta
 from privreg.privacy.events import Event, Gaussian
-from privreg.privacy.ledger.ledger import Ledger
 
 FAILURE = 0.05  # ϱ of AdaSSP: the ridge is too small with at most this probability
 LARGEST = 1e100  # of a coefficient: keeps predictions finite
@@ -26,6 +27,7 @@ EIGEN_ERROR = 2**22
 EIGEN_SENSITIVITY = -(-(NORM**2 + EIGEN_ERROR) // EIGEN_UNIT) + 1
 
 
+@dataclass(eq=False, repr=False)
 class BoostedAdaSSP(PrivateRegressor):
     """Linear regression from noisy sums: no data bounds, works on wider tables than `TukeyRegression`.
 
@@ -37,7 +39,7 @@ class BoostedAdaSSP(PrivateRegressor):
     Columns are not rescaled, since that would need data bounds: a column of large numbers drowns the others, and a
     target far from 0 needs many rounds of ±clip_y to be reached.
 
-    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/test_adassp_privacy.py.
+    Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/estimators/test_boosted_adassp.py.
 
     Parameters
     ----------
@@ -48,6 +50,8 @@ class BoostedAdaSSP(PrivateRegressor):
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
     categories : declared levels of text or code columns of a data frame, by column name.
     ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
+    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
+    progress : called with the name of each stage, for instance `print`.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -57,32 +61,13 @@ class BoostedAdaSSP(PrivateRegressor):
     receipt_ : what was spent.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        rounds: int = 100,
-        clip_x: float = 1.0,
-        clip_y: float = 1.0,
-        ridge: str = "adassp",
-        categories: Categories | None = None,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rounds = rounds
-        self.clip_x = clip_x
-        self.clip_y = clip_y
-        self.ridge = ridge
-        self.categories = categories
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    rounds: int = 100
+    clip_x: float = 1.0
+    clip_y: float = 1.0
+    ridge: str = "adassp"
 
     def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
         check_delta(budget)
@@ -97,15 +82,17 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _plan(self, budget: Budget, columns: int) -> list[Event]:
         width, norm = columns + 1, NORM**2
+        event = partial(Gaussian, purpose="coefficients")
 
         def plan(noise: float) -> list[Event]:
             """A third of the (squared) budget each for the products, the eigenvalue and all rounds together."""
             third = noise * sqrt(3)
             each = third * sqrt(self.rounds)
+            eigen = EIGEN_SENSITIVITY
             return [
-                Gaussian("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
-                Gaussian("smallest eigenvalue", EIGEN_SENSITIVITY**2, third * EIGEN_SENSITIVITY, 1, norm // EIGEN_UNIT),
-                *(Gaussian(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
+                event("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
+                event("smallest eigenvalue", eigen**2, third * eigen, 1, norm // EIGEN_UNIT),
+                *(event(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
             ]
 
         return calibrate(plan, budget)
@@ -143,6 +130,9 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _predict(self, table: Table) -> Float64:
         return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
+
+    def _shrunk_to(self) -> float:
+        return float(self.clip_x)
 
     def _facts(self) -> list[str]:
         return [

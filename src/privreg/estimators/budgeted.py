@@ -3,32 +3,39 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from privreg.data.tables import name_of
+from privreg.data.tables import Categories, name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
+from privreg.privacy.ledger.ledger import Ledger, Open, Request, amount, budget_of, entered, unit_of
 from privreg.privacy.weak import weak_points
 
 
-class Budgeted:
-    """Has a budget, and perhaps a ledger that it is taken from.
+class _Budget:
+    """Declared by each estimator, in the order of its own constructor."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Budgeted(_Budget):
+    """Has a budget, and perhaps a ledger that it is taken from: the parameters that all private estimators share.
 
     `groups` is what a fit is given to tell people apart, or the name of the column that does; None protects records.
     Nothing about the unit is remembered from one fit to the next.
     """
 
-    epsilon: float
-    delta: float
-    ledger: Ledger | None
-    dataset: str | None
-    random_state: Any
-
-    _what: str | None = None  # how the ledger calls the fit
-    _entry: int | None = None  # its number in the ledger, once it is entered
-    _watch: Callable[[str], None] | None = None  # told the name of each step before its noise is drawn
+    categories: Categories | None = None
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    purpose: str | None = None
+    progress: Callable[[str], None] | None = None
+    n_jobs: int | None = -1
+    random_state: Any = None
 
     def _budget(self) -> Budget:
         """What the fit may spend: a ledger keeps a part of delta."""
@@ -72,23 +79,16 @@ class Budgeted:
     def _entered(self, groups: Any = None) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
-            self._entry = None
-            yield Open(0)
+            yield Open()
         else:
             with entered(self.ledger, str(self.dataset), self._request(groups)) as entry:
-                self._entry = entry.number
                 yield entry
 
     def _request(self, groups: Any) -> Request:
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
-            self._what or f"fit {type(self).__name__}",
-            ledger_unit(groups),
+            self.purpose or f"fit {type(self).__name__}",
+            unit_of(groups is not None, name_of(groups)),
             self._mu_squared(self._budget()),
         )
-
-
-def ledger_unit(groups: Any) -> str:
-    """How a ledger calls the unit."""
-    return RECORD if groups is None else people_by(name_of(groups))

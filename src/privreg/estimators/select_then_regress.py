@@ -1,5 +1,6 @@
 """Private feature selection followed by private regression on the chosen columns, within one budget."""
 
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,19 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._isolation import isolated
 from privreg._types import Float64
-from privreg.data.tables import Categories, rows_as_array, without_column
+from privreg.data.tables import rows_as_array, without_column
 from privreg.engines.registry import kind_of
 from privreg.estimators.base import columns_in, forget_fit, open_table, set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 from privreg.estimators.budgeted import Budgeted
-from privreg.estimators.regressor import Savable, describe, marked, order_chosen
+from privreg.estimators.regressor import ReleasedModel, linear_release
 from privreg.estimators.tukey import TukeyRegression
 from privreg.mechanisms.depth import PAPER
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import round_down
-from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
+from privreg.results.release import Release
 
 if TYPE_CHECKING:
     from privreg.estimators.dp_kendall import DPKendall
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
 
 
-class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     """Choose k features privately, then fit a private linear model to them: the paper's L- and K- methods.
 
     The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
@@ -48,6 +50,7 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
     categories, n_jobs, random_state : as there.
     ledger, dataset : a `Ledger` and the name of a data set in it, which is charged once for both parts.
+    purpose, progress : as there.
 
     Attributes
     ----------
@@ -57,34 +60,14 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
     receipt_ : the steps of both parts.
     """
 
-    def __init__(
-        self,
-        selection: str = "kendall",
-        regression: str = "tukey",
-        k: int = 5,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        calibration: str = "strict",
-        ridge: str = "adassp",
-        categories: Categories | None = None,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.selection = selection
-        self.regression = regression
-        self.k = k
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.ridge = ridge
-        self.categories = categories
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    selection: str = "kendall"
+    regression: str = "tukey"
+    k: int = 5
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    calibration: str = "strict"
+    ridge: str = "adassp"
 
     def _of_a_model(self) -> bool:
         return self.regression == "tukey" and self.calibration == PAPER.name
@@ -95,7 +78,6 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         budget = self._budget()
         seeds = split_state(self.random_state)
         selector = self._selector(budget, seeds[0])
-        selector._watch = self._watch
         self._check_regression(budget)
         first = selector._checked_budget()
         self._ask_ledger()
@@ -105,6 +87,7 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
         with self._entered() as entry:
             forget_fit(self)
+            self.ledger_entry_ = entry.number
             try:
                 with isolated():
                     selector._spend(engine, columns, first, noise)
@@ -127,9 +110,7 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         """The regressor, with what the selection has left of the budget."""
         rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
         counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
-        regressor = self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
-        regressor._watch = self._watch
-        return regressor
+        return self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
 
     def _regress(
         self, regressor: TukeyRegression | BoostedAdaSSP, selector: "DPKendall | SubLasso", X: Any, y: Any
@@ -156,12 +137,19 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
             return predictions
         return self.regressor_.predict(self.selector_.transform(X))
 
-    def summary(self) -> str:
-        """The model, what to know about it, and what it cost, as text."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        chosen = self.selector_._labels(np.flatnonzero(self.selector_.get_support()).tolist())
-        notes = [order_chosen(self.selected_features_), *self.regressor_._facts(), *marked(self.warnings_)]
-        return describe(notes, chosen, self.regressor_.coef_, self.intercept_, self.receipt_)
+        last = self.regressor_
+        return linear_release(
+            self,
+            target,
+            method,
+            self.selector_._names,
+            last._facts(),
+            chosen=self.selector_.ranking_.tolist(),
+            released=getattr(last, "released_", True),
+            shrunk_to=last._shrunk_to(),
+        )
 
     def _check_regression(self, budget: Budget) -> None:
         """What is wrong with the second part must show before the first has spent."""
@@ -171,12 +159,15 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         if isinstance(regressor, TukeyRegression):  # its plan may not fit a tiny epsilon
             regressor._plan(least, self.k)
 
+    def _common(self, seed: Any) -> dict[str, Any]:
+        return {"n_jobs": self.n_jobs, "progress": self.progress, "random_state": seed}
+
     def _selector(self, budget: Budget, seed: Any) -> "DPKendall | SubLasso":
         # Here, because scikit-learn's selectors take long to load, and every model file needs this module.
         from privreg.estimators.dp_kendall import DPKendall
         from privreg.estimators.sub_lasso import SubLasso
 
-        options = {"categories": self.categories, "n_jobs": self.n_jobs, "random_state": seed}
+        options = {"categories": self.categories} | self._common(seed)
         share = SHARE * Fraction(budget.epsilon)
         if self.selection == "kendall":
             return DPKendall(self.k, round_down(share), **options)
@@ -185,7 +176,7 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         raise ValueError(f'selection must be "kendall" or "sublasso", got {self.selection!r}')
 
     def _regressor(self, rest: Budget, counted: int | None, seed: Any = None) -> TukeyRegression | BoostedAdaSSP:
-        options = {"n_jobs": self.n_jobs, "random_state": seed}
+        options = self._common(seed)
         if self.regression == "adassp":
             return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge, **options)
         if self.regression == "tukey":

@@ -1,14 +1,14 @@
 """The Tukey mechanism: many small models, and a private draw of a point that lies deep among them."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from privreg._types import Float64, Int64
-from privreg.data.tables import Categories
 from privreg.engines.base import Engine
 from privreg.errors import NotReleasedWarning
 from privreg.estimators.budgets import check_tukey_budget
@@ -21,7 +21,6 @@ from privreg.mechanisms.depth import PAPER, STRICT, can_pass, draw_deep, plan_dr
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Event, Laplace, ProposeTestRelease
-from privreg.privacy.ledger.ledger import Ledger
 
 CALIBRATIONS = {c.name: c for c in (STRICT, PAPER)}
 # Records in a group for each coefficient to fit, most to fewest: the first that leaves enough models is taken.
@@ -29,6 +28,7 @@ GROUP_SIZES = (4.0, 3.0, 2.5, 2.0, 1.5, 1.25)
 JITTER = 2.0**-20  # of a coefficient's natural unit: a value that many groups share gets a volume
 
 
+@dataclass(eq=False, repr=False)
 class TukeyRegression(PrivateRegressor):
     """Linear regression by the Tukey mechanism: no data bounds, and little influence of outliers.
 
@@ -43,7 +43,8 @@ class TukeyRegression(PrivateRegressor):
     If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
     constant 0.
 
-    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/test_depth.py, tests/test_tukey_privacy.py.
+    Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/mechanisms/test_depth.py,
+    tests/estimators/test_tukey.py.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ class TukeyRegression(PrivateRegressor):
     count_share : part of epsilon spent on the number of records.
     categories : declared levels of text or code columns of a data frame, by column name.
     ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
+    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
+    progress : called with the name of each stage, for instance `print`.
     n_jobs : number of threads as in scikit-learn; −1 uses every core.
     random_state : None for private noise; a seed makes the run repeatable and **not private**.
 
@@ -68,35 +71,13 @@ class TukeyRegression(PrivateRegressor):
     receipt_ : what was spent.
     """
 
-    n_models_: int
-    released_: bool
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        calibration: str = "strict",
-        group_size: float | str = "auto",
-        n_records: int | None = None,
-        count_share: float = 0.05,
-        categories: Categories | None = None,
-        ledger: Ledger | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.group_size = group_size
-        self.n_records = n_records
-        self.count_share = count_share
-        self.categories = categories
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    calibration: str = "strict"
+    group_size: float | str = "auto"
+    n_records: int | None = None
+    count_share: float = 0.05
 
     def _of_a_model(self) -> bool:
         return self.calibration == PAPER.name

@@ -1,6 +1,6 @@
 """A deep point among many: approximate Tukey depth, a test for stability, and a draw that prefers depth.
 
-Proof: docs/proofs/tukey.md. Exact check: tests/test_depth.py.
+Proof: docs/proofs/tukey.md. Exact check: tests/mechanisms/test_depth.py.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,8 @@ def plan_draw(
     if units < 1:
         raise BudgetError(f"epsilon={float(epsilon):.3g} is too small for a Tukey mechanism in {dimension} dimensions")
     # Beyond a rate of 64 the draw is as good as deterministic, and integers would overflow.
-    return ProposeTestRelease(name, scale, min(units, 64 * GRID) / GRID, calibration.steps, rounding, delta)
+    rate = min(units, 64 * GRID) / GRID
+    return ProposeTestRelease(name, scale, rate, calibration.steps, rounding, delta, purpose="draw")
 
 
 def distance_to_unsafety(

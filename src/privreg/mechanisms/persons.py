@@ -1,6 +1,6 @@
 """People who own several records: which of their records are kept.
 
-Proof: docs/proofs/persons.md. Exact check: tests/test_persons.py.
+Proof: docs/proofs/persons.md. Exact check: tests/mechanisms/test_persons.py.
 """
 
 from typing import Any

@@ -215,7 +215,7 @@ def load(folder: Path) -> Results:
 def write_summary(results: Results, folder: Path) -> None:
     """Write summary.json, at once or not at all."""
     draft = folder / "summary.json.draft"
-    draft.write_text(json.dumps(results.summary(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    draft.write_text(json.dumps(results.summary(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
     os.replace(draft, folder / "summary.json")
 
 

@@ -94,6 +94,7 @@ def _work(connection: Connection, threads: int) -> None:
     from privreg.paper.folder import load
     from privreg.paper.trials import run_trial
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows does not pass it on to new processes
     load_once = lru_cache(maxsize=1)(load)  # trials come sorted by data set
     with threadpool_limits(threads), suppress(EOFError, OSError):
         while True:

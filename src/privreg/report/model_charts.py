@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from privreg._format import number, shortened, shown
+from privreg._format import number, shortened, shown, tenths_percent
 from privreg.report.document import Picture
 from privreg.report.drawing import INK, style, svg
 
@@ -46,7 +46,7 @@ def effects_picture(effects: Sequence[Effect], what: str, how: str) -> Picture:
 
 def shares_picture(tenths: dict[str, int]) -> Picture:
     """A bar for each purpose. Shares are in tenths of a per cent."""
-    told = [f"{name} {value / 10:.1f} %" for name, value in tenths.items()]
+    told = [f"{name} {tenths_percent(value)}" for name, value in tenths.items()]
     wide, narrow = (_quietly(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
     return Picture("budget.svg", f"Shares of the budget: {', '.join(told)}.", wide, narrow)
 
@@ -68,10 +68,9 @@ def _effects(effects: Sequence[Effect], axis: str, width: float, letters: int) -
 @style()
 def _shares(tenths: dict[str, int], width: float) -> "Figure":
     figure, ax = _bars(list(tenths), width)
-    shares = [value / 10 for value in tenths.values()]
-    bars = ax.barh(range(len(shares)), shares, 0.66, color=_UP)
-    ax.bar_label(bars, [f"{share:.1f} %" for share in shares], padding=3)
-    ax.set_xlim(0, 1.22 * max(shares))
+    bars = ax.barh(range(len(tenths)), list(tenths.values()), 0.66, color=_UP)
+    ax.bar_label(bars, list(map(tenths_percent, tenths.values())), padding=3)
+    ax.set_xlim(0, 1.22 * max(tenths.values()))
     ax.set_xticks([])
     ax.spines.bottom.set_visible(False)
     return figure

@@ -30,7 +30,7 @@ def check_place(path: str | PathLike[str]) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _error(errno.EACCES, path, "the folder cannot be written to")
     if found is not None and not os.access(path, os.W_OK):
-        raise _error(errno.EACCES, path, "the file is there already and cannot be written to")
+        raise _error(errno.EACCES, path, "the file exists and cannot be written to")
 
 
 def check_new(path: str | PathLike[str]) -> None:
@@ -38,7 +38,7 @@ def check_new(path: str | PathLike[str]) -> None:
     path = Path(path)
     found = _status(path)
     if found is not None and not _straight(path, found):
-        raise _error(errno.EEXIST, path, "there is such a file already; --force replaces it")
+        raise _error(errno.EEXIST, path, "the file exists already; --force replaces it")
 
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:

@@ -2,7 +2,8 @@
 
 One SQLite file holds any number of data sets. A request is accepted if one of two totals stays within the budget, each
 with its own part of δ: the plain sums of ε and δ of all requests, or the accountant's total of their μ². Proof:
-docs/proofs/ledger.md. Checks with real processes: tests/test_ledger.py, tests/test_ledger_processes.py.
+docs/proofs/ledger.md. Checks with real processes: tests/privacy/ledger/test_ledger.py,
+tests/privacy/ledger/test_processes.py.
 """
 
 import json
@@ -19,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from privreg._format import small
+from privreg._format import epsilon_delta, number
 from privreg.errors import BudgetRefusedError, LedgerError
 from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
 from privreg.privacy.events import round_down
@@ -88,9 +89,11 @@ def budget_of(epsilon: Any, delta: Any, in_ledger: bool) -> Budget:
     return running_budget(amount(epsilon, "epsilon"), amount(delta, "delta")) if in_ledger else Budget(epsilon, delta)
 
 
-def people_by(name: Any) -> str:
-    """The unit if people are protected. People that are told apart by another column are another unit."""
-    return PERSON if name is None else f"{PERSON} by {name}"
+def unit_of(people: bool, column: Any = None) -> str:
+    """What is protected: a record, or a person. People that are told apart by another column are another unit."""
+    if not people:
+        return RECORD
+    return PERSON if column is None else f"{PERSON} by {column}"
 
 
 @dataclass(frozen=True)
@@ -364,18 +367,19 @@ class Ledger:
 @contextmanager
 def entered(ledger: Ledger, dataset: str, request: Request) -> Iterator["Open"]:
     """Spend before the block runs, and note how it ended."""
-    entry = Open(ledger.spend(dataset, request))
+    number = ledger.spend(dataset, request)
+    entry = Open(number)
     try:
         yield entry
     finally:
-        ledger.close(entry.number, entry.receipt)
+        ledger.close(number, entry.receipt)
 
 
 @dataclass
 class Open:
     """A request that is being carried out. Without a receipt at the end it counts as failed."""
 
-    number: int
+    number: int | None = None  # None without a ledger
     receipt: Receipt | None = None
 
 
@@ -446,13 +450,13 @@ def _grid_steps(mu_squared: Fraction | None) -> str | None:
 
 
 def _pair(of: Status | Request) -> str:
-    return f"ε = {float(of.epsilon):g}, δ = {small(float(of.delta))}"
+    return epsilon_delta(float(of.epsilon), float(of.delta))
 
 
 def rounded_down(value: float) -> str:
     """About three digits, not more than the value."""
-    text = f"{value:.3g}"
-    return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"
+    rounded = float(f"{value:.3g}")
+    return number(rounded if rounded <= value else value * (1 - 2e-3), 3)
 
 
 def _now() -> str:

@@ -1,0 +1,254 @@
+"""`privreg fit` as a user types it, and its mistakes."""
+
+import json
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privreg
+from commands import refused, run
+from fit_command import BUDGET, ROWS, fit
+from privreg import load_model
+
+# ---- fit
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv", "people-eu.csv", "people.parquet"])
+def test_fit_finds_the_model_in_every_kind_of_file(folder, name):
+    answer = json.loads(fit(folder / name, "--json").stdout)
+    found = {c["feature"]: c for c in answer["coefficients"]}
+    # ε = 3 on 6,000 records: the noise is far smaller than these margins.
+    assert found["age"]["value"] == pytest.approx(0.3, abs=0.1)
+    assert found["school"]["value"] == pytest.approx(2, abs=0.3)
+    assert found["town=north"]["value"] - found["town=south"]["value"] == pytest.approx(10, abs=2)
+    assert answer["target"] == "pay"
+    assert answer["method"] == "PrivateLinearRegression"
+    assert answer["columns"] == ["age", "school", "town=north", "town=south", "noise"]
+    assert answer["receipt"]["private"] is True
+    assert answer["receipt"]["requested"] == {"epsilon": 3.0, "delta": 1e-6}
+    assert answer["files"] == {}
+    assert answer["ledger"] is None
+
+
+def test_fit_prints_a_table_and_the_receipt(folder):
+    result = fit(folder / "people.csv")
+    for text in (
+        "feature",
+        "coefficient",
+        "std. error",
+        "95 % interval",
+        "linear between",
+        "town=north",
+        "(intercept)",
+    ):
+        assert text in result.stdout
+    assert "of ε = 3, δ = 1e-6. Protected: one record." in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_parquet_dictionary_counts_as_declared_and_file_levels_work(folder):
+    more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
+    typed = json.loads(run("fit", folder / "typed.parquet", *more).stdout)
+    assert typed["columns"] == ["age", "school", "town=north", "town=south", "town=west", "noise"]
+    assert typed["warnings"][0].startswith("The levels of town came with the data's type and are taken as public.")
+    listed = json.loads(run("fit", folder / "people.csv", *more, "--categories", folder / "levels.json").stdout)
+    assert listed["columns"] == ["age", "school", "town=north", "town=south", "noise"]
+
+
+def test_levels_of_a_category_are_only_compared(folder):
+    answer = json.loads(fit(folder / "people.csv", "--json").stdout)
+    assert [c["feature"] for c in answer["coefficients"] if c["level"]] == ["town=north", "town=south"]
+    assert any(note.startswith("Levels of one category (town) can only be compared") for note in answer["notes"])
+    (difference,) = answer["differences"]
+    assert difference["feature"] == "town=south − north"
+    assert difference["value"] == pytest.approx(-10, abs=1)
+    assert "town=south − north" in fit(folder / "people.csv").stdout
+
+
+def test_features_are_those_that_were_named(folder):
+    answer = json.loads(
+        run("fit", folder / "people.csv", "--target", "pay", *BUDGET, "--features", "school, age", "--json").stdout
+    )
+    assert answer["columns"] == ["school", "age"]
+
+
+def test_k_limits_the_features(folder):
+    answer = json.loads(fit(folder / "people.csv", "--k", "2", "--json").stdout)
+    assert len(answer["selected_features"]) <= 2
+
+
+def test_people_are_protected_as_a_whole(folder):
+    words = ("fit", folder / "people.csv", "--target", "pay", *BUDGET, "--features", "age,school", "--person", "family")
+    answer = json.loads(run(*words, "--rows-per-person", "2", "--json").stdout)
+    assert answer["receipt"]["unit"] == "one person, at most 2 rows"
+    assert answer["receipt"]["rows"] == 2
+    assert "one person, at most 1 row" in run(*words).stdout
+
+
+@pytest.mark.parametrize("method", ["BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey"])
+def test_every_method_fits_saves_and_predicts(folder, tmp_path, method):
+    out, report = tmp_path / "model.json", tmp_path / "report.html"
+    words = ("--method", method, "--out", out, "--report", report, "--json")
+    more = () if method in ("BAS", "Tukey") else ("--k", "2")
+    answer = json.loads(fit(folder / "people.csv", *words, *more).stdout)
+    assert answer["method"] == method
+    assert "one model" not in answer["receipt"]["unit"]  # the strict calibration: one record
+    assert len(answer["selected_features"]) in (0, 2 if more else 5)
+    lines = run("predict", out, folder / "people.csv").stdout.splitlines()
+    assert lines[0] == "prediction"
+    assert len(lines) == ROWS + 1
+    assert method in report.read_text()
+
+
+def test_the_model_file_holds_what_was_printed(folder, tmp_path):
+    out = tmp_path / "model.json"
+    answer = json.loads(fit(folder / "people.csv", "--out", out, "--json").stdout)
+    model = load_model(out)
+    assert answer["files"] == {"model": str(out)}
+    assert answer["receipt"] == json.loads(json.dumps(model.receipt_.to_dict()))
+    assert [c["value"] for c in answer["coefficients"]] == [
+        model.coef_[answer["columns"].index(name)] for name in answer["selected_features"]
+    ]
+    assert model.intercept_ == answer["intercept"]["value"]
+
+
+def test_nothing_but_released_numbers_leaves(tmp_path):
+    """Marks that no noise could produce: 17 digits of the extremes, and a word in a cell that cannot be read."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=4321)
+    x[0], x[1] = 98765.43211234567, -87654.32101234567
+    frame = pd.DataFrame({"x": x.astype(object), "y": x})
+    frame.loc[200, "x"] = "SECRETWORD"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out, report = tmp_path / "m.json", tmp_path / "r.html"
+    words = ("fit", tmp_path / "t.csv", "--target", "y", *BUDGET, "--out", out, "--report", report)
+    shown = [run(*words), run(*words, "--json", "--force")]
+    for text in (*(r.output for r in shown), out.read_text(), report.read_text()):
+        for secret in ("98765.4321", "87654.3210", "SECRETWORD", str(tmp_path), "4321 rec", "4,321"):
+            assert secret not in text.replace(str(out), "").replace(str(report), "")
+
+
+def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
+    (tmp_path / "none.csv").write_text("x,y\n")
+    (tmp_path / "one.csv").write_text("x,y\n1,2\n")
+    for name in ("none.csv", "one.csv"):
+        result = run("fit", tmp_path / name, "--target", "y", *BUDGET)
+        assert "the model is a constant" in result.stdout.replace("\n", " ")
+
+
+# ---- mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("missing.csv",), "missing.csv: No such file or directory"),
+        (("people.csv", "--target", "pya"), "--target: no column 'pya' in {folder}/people.csv; did you mean 'pay'?"),
+        (("people.csv", "--epsilon", "abc"), "Invalid value for '--epsilon': 'abc' is not a number."),
+        (("people.csv", "--epsilon", "0"), "epsilon must be a positive number"),
+        (("people.csv", "--epsilon", "-1"), "epsilon must be a positive number"),
+        (("people.csv", "--epsilon", "nan"), "'nan' is not a number"),
+        (("people.csv", "--delta", "2"), "delta must be a number in [0, 1)"),
+        (("people.csv", "--delta", "0"), "delta must be"),
+        (("people.csv", "--k", "0"), "'0' is neither \"auto\" nor a whole number"),
+        (("people.csv", "--k", "many"), "'many' is neither"),
+        (("people.csv", "--features", "age,pay"), "--features: column 'pay' is the target"),
+        (("people.csv", "--features", "age,town"), "column 'town' holds text: declare its levels with --category"),
+        (("people.csv", "--target", "name"), "--target: column 'name' holds text, not numbers"),
+        (("people.csv", "--drop", "ages"), "did you mean 'age'?"),
+        (("people.csv", "--category", "town"), "write it as COLUMN=level,level"),
+        (("people.csv", "--categories", "nowhere.json"), "nowhere.json: No such file or directory"),
+        (("people.csv", "--person", "famly"), "did you mean 'family'?"),
+        (("people.csv", "--method", "Lasso"), "--method must be one of auto, BAS"),
+        (("people.csv", "--method", "NonDP"), "--method must be one of auto, BAS"),
+        (("people.csv", "--method", "BAS", "--k", "3"), "--k: BAS uses all columns"),
+        (("people.csv", "--method", "K-BAS", "--person", "family"), "--person: K-BAS protects records, not people"),
+        (("people.csv", "--rows-per-person", "0"), "--rows-per-person"),
+        (("people.csv", "--out", "no/such/folder/m.json"), "the folder does not exist"),
+        (("people.csv", "--report", "."), "Is a directory"),
+        (("people.csv", "--out", "x.json", "--report", "x.json"), "--report and --out are the same file, x.json"),
+        (("people.csv", "--out", "{folder}/people.csv"), "--out and DATA are the same file"),
+        (("people.csv", "--rows-per-person", "2"), "--rows-per-person needs --person"),
+        (("people.csv", "--drop", "family"), "columns 'name', 'town' hold text: declare levels with --category name="),
+        (("people.csv", "--features", "name,town"), "or leave them out of --features (identifiers and dates are"),
+        (("bare.csv",), "the first line of"),
+        (("people.csv", "--features", ""), "the list of columns is empty"),
+        (("people.csv", "--epsilon", "1_0"), "'1_0' is not a number"),
+        (("people.csv", "--ledger", "b.db"), "--ledger and --dataset go together"),
+        (("people.csv", "--ledger", "b.db", "--dataset", "d"), "there is no ledger b.db"),
+        (("people.csv", "--colour", "red"), "No such option: --colour"),
+        (("empty.csv",), "empty.csv is empty"),
+        (("broken.parquet",), "could not be read as Parquet"),
+        ((".",), "but 'text' in {folder}/people.parquet; write one kind in all files"),
+        (("nothing",), "nothing is a folder without files that end in .parquet"),
+    ],
+)
+def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nothing of use PAR1")
+    (tmp_path / "bare.csv").write_text("1,2\n3,4\n")
+    place = tmp_path if words[0] in ("empty.csv", "broken.parquet", "bare.csv", "nothing") else folder
+    given = {a: b.format(folder=folder) for a, b in zip(words[1::2], words[2::2], strict=True)}
+    usual = {"--target": "pay", "--epsilon": "1", "--drop": "name,family", "--category": "town=north,south"}
+    if "--features" in given or "--person" in given or "--drop" in given or given.get("--target") == "name":
+        usual.pop("--drop")
+    if "--features" in given or "--category" in given or given.get("--drop") or words[0] != "people.csv":
+        usual.pop("--category")
+    options = [word for pair in (usual | given).items() for word in pair]
+    line = refused("fit", place / words[0], *options)
+    assert line.startswith("privreg fit: ")
+    assert message.format(folder=folder) in line
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bare.csv", "broken.parquet", "empty.csv", "nothing"]
+
+
+def test_missing_options_and_commands_are_one_line():
+    assert "data" in refused("fit").lower()
+    assert run("ledger", expect=2).stderr == ""  # the help is enough
+    assert "Did you mean 'fit'" in refused("fitt")
+    assert "--target" in refused("fit", "x.csv", "--epsilon", "1")
+    assert "--k" in refused("select", "x.csv", "--target", "y", "--epsilon", "1")
+
+
+def test_a_failed_write_still_shows_what_was_bought(folder, tmp_path):
+    result = fit(folder / "people.csv", "--out", "/dev/full", expect=2)
+    assert "(intercept)" in result.stdout
+    assert result.stderr == "privreg fit: /dev/full: No space left on device\n"
+
+
+def test_only_files_that_were_written_are_announced(folder, tmp_path):
+    page = tmp_path / "report.html"
+    shown = fit(folder / "people.csv", "--out", "/dev/full", "--report", page, expect=2).stdout
+    assert "/dev/full" not in shown
+    assert f"The report is in {page}." in shown
+    assert "The model is in /dev/full" not in page.read_text()
+    answer = fit(folder / "people.csv", "--out", "/dev/full", "--report", "/dev/full", "--json", expect=2)
+    assert json.loads(answer.stdout)["files"] == {}
+    assert answer.stderr == "privreg fit: /dev/full: No space left on device\n"
+
+
+def test_outputs_replace_old_ones_as_a_whole(folder, tmp_path):
+    out = tmp_path / "model.json"
+    out.write_text("old")
+    refused("fit", folder / "people.csv", "--target", "pya", *BUDGET, "--out", out, "--force")
+    assert out.read_text() == "old"
+    fit(folder / "people.csv", "--out", out, "--force")
+    load_model(out)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+    assert stat.S_IMODE(os.stat(out).st_mode) == 0o644
+
+
+def test_version_is_the_package_version():
+    assert run("--version").stdout.strip() == f"privreg {privreg.__version__}"
+
+
+def test_the_report_can_be_written_from_python(folder, tmp_path):
+    fit(folder / "people.csv", "--out", tmp_path / "model.json")
+    privreg.write_report(load_model(tmp_path / "model.json"), tmp_path / "report.html", data="people")
+    page = (tmp_path / "report.html").read_text()
+    assert "A private model of pay" in page
+    assert "with differential privacy for every record" in page

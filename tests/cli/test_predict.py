@@ -1,0 +1,105 @@
+"""`privreg predict` as a user types it."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from commands import refused, run
+from fit_command import ROWS, fit
+from privreg import load_model
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    fit(folder / "people.csv", "--out", folder / "model.json")
+    return folder / "model.json"
+
+
+def read_column(text, name="prediction"):
+    return [row[name] for row in csv.DictReader(text.splitlines())]
+
+
+def test_predictions_are_bit_identical_everywhere(folder, model, people, tmp_path):
+    X = people[["age", "school", "town", "noise"]]
+    expected = load_model(model).predict(X)
+    for name in ("people.csv", "people.tsv", "people.parquet", "typed.parquet"):
+        assert list(map(float, read_column(run("predict", model, folder / name).stdout))) == expected.tolist()
+    for name in ("p.pq", "p.parq", "p.PARQUET"):
+        run("predict", model, folder / "people.csv", "--out", tmp_path / name)
+        assert pq.read_table(tmp_path / name).column_names == ["prediction"]
+    out = tmp_path / "p.parquet"
+    run("predict", model, folder / "people.csv", "--out", out, "--keep", "name,age")
+    table = pq.read_table(out)
+    assert table.column_names == ["name", "age", "prediction"]
+    assert table["prediction"].to_pylist() == expected.tolist()
+    assert table["name"].to_pylist()[:2] == ["person 0", "person 1"]
+
+
+def test_a_row_that_lacks_a_value_has_no_prediction(model, tmp_path):
+    (tmp_path / "new.csv").write_text("town,noise,school,age,other\nnorth,0,12,40,x\nnorth,0,,40,x\neast,0,12,40,x\n")
+    lines = read_column(run("predict", model, tmp_path / "new.csv").stdout)
+    assert lines[0] != ""
+    assert lines[1:] == ["nan", "nan"]
+    (tmp_path / "none.csv").write_text("town,noise,school,age\n")
+    assert run("predict", model, tmp_path / "none.csv").stdout == "prediction\n"
+
+
+def test_kept_columns_are_copied_as_they_are(model, tmp_path):
+    head, row = "town,noise,school,age,id,note", "north,0,12,40,00712345678901234567890,a b\n"
+    (tmp_path / "new.csv").write_text(head + "\n" + row * 3)
+    lines = run("predict", model, tmp_path / "new.csv", "--keep", "id,note,age").stdout.splitlines()
+    assert lines[0] == "id,note,age,prediction"
+    assert lines[1].startswith('"00712345678901234567890","a b",40,')
+
+
+def test_memory_of_predict_does_not_grow_with_the_file(folder, model, tmp_path):
+    code = """
+import sys
+import pyarrow as pa
+from privreg.cli.app import app
+try:
+    app(sys.argv[1:])
+finally:
+    print(pa.default_memory_pool().max_memory())
+"""
+    text = (folder / "people.csv").read_text()
+    head, _, rows = text.partition("\n")
+    peaks = []
+    for times in (30, 150):  # from about ten blocks of text on, as many as are read ahead are in memory
+        (tmp_path / "many.csv").write_text(head + "\n" + rows * times)
+        words = ["predict", model, tmp_path / "many.csv", "--out", tmp_path / "out.csv", "--force"]
+        command = [sys.executable, "-c", code, *map(str, words)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+        with open(tmp_path / "out.csv") as file:
+            assert sum(1 for _ in file) == ROWS * times + 1
+    assert peaks[1] < 2 * peaks[0] < 0.5 * len(rows) * 150
+
+
+def test_predict_refuses_clearly(folder, model, tmp_path):
+    assert "must end in .csv, .tsv" in refused("predict", model, folder / "people.csv", "--out", "p.xlsx")
+    (tmp_path / "new.csv").write_text("town,noise,scool,age\nnorth,0,12,40\n")
+    assert "'school'" in refused("predict", model, tmp_path / "new.csv")
+    assert "did you mean 'scool'?" in refused("predict", model, tmp_path / "new.csv")
+    assert "is not a privreg model file" in refused("predict", folder / "people.csv", folder / "people.csv")
+    changed = tmp_path / "changed.json"
+    changed.write_text(model.read_text().replace("north", "south", 1))
+    assert "changed after it was written" in refused("predict", changed, folder / "people.csv")
+    assert "--keep: no column 'nme'" in refused("predict", model, folder / "people.csv", "--keep", "nme")
+
+
+def test_an_odd_row_gets_an_empty_prediction(model, tmp_path):
+    (tmp_path / "rows.csv").write_text("town,noise,school,age\nnorth,0,12,40\nnorth,0,12\nsouth,0,12,40\n")
+    _, one, odd, two = run("predict", model, tmp_path / "rows.csv").stdout.split()
+    assert odd == "nan"
+    assert float(one) > float(two)
+
+
+def test_predict_into_a_pipe_that_closes_is_quiet(folder, model):
+    command = f"{os.path.dirname(sys.executable)}/privreg predict {model} {folder / 'people.csv'} | head -1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert result.stdout == "prediction\n"
+    assert result.stderr == ""

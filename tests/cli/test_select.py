@@ -1,0 +1,29 @@
+"""`privreg select` as a user types it."""
+
+import json
+
+from commands import refused, run
+from fit_command import COLUMNS
+
+
+def test_select_prints_names_in_order(folder):
+    words = ("select", folder / "people.csv", "--target", "pay", "--k", "2", "--epsilon", "5", *COLUMNS)
+    answer = json.loads(run(*words, "--json").stdout)
+    # Scores differ by thousands and the noise has scale 5: the order is certain (failure below 1e-100).
+    assert answer["selected_features"][0] == "school"
+    assert len(answer["selected_features"]) == 2
+    assert answer["receipt"]["delta"] == 0
+    shown = run(*words, "--method", "sublasso").stdout
+    assert "features chosen by SubLasso" in shown
+    assert "Choosing" in shown
+
+
+def test_select_says_when_there_is_nothing_to_choose(folder):
+    words = ("--target", "pay", "--k", "9", "--epsilon", "1", "--features", "age,school")
+    assert "nothing was released" in run("select", folder / "people.csv", *words).stdout.replace("\n", " ")
+
+
+def test_select_refuses_what_it_cannot_do(folder):
+    words = ("select", folder / "people.csv", "--target", "pay", "--epsilon", "1", *COLUMNS)
+    assert "--method must be one of kendall, sublasso" in refused(*words, "--k", "2", "--method", "lasso")
+    assert "--k" in refused(*words, "--k", "0")

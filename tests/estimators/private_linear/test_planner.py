@@ -1,0 +1,246 @@
+"""The planner: repeatable, without data, and in step with what a fit does. The command is run as a real process."""
+
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from math import inf, nan, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import privreg
+from privreg import NotPrivateWarning, PrivateLinearRegression
+from privreg.estimators.private_linear import planner
+from privreg.estimators.private_linear.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
+from privreg.privacy.accountant import Budget, adaptive_budget
+
+PRIVREG = Path(sys.executable).parent / "privreg"
+
+
+def plan(*arguments, **options):
+    return privreg.plan(*arguments, **({"trials": 2} | options))
+
+
+def run(*arguments, cwd=None):
+    environment = os.environ | {"COLUMNS": "110", "NO_COLOR": "1"}
+    return subprocess.run(
+        [PRIVREG, "plan", *arguments], capture_output=True, text=True, env=environment, check=False, cwd=cwd
+    )
+
+
+def rows_for(size, budget):
+    """The number of rows n with n·μ = size."""
+    return round(size / sqrt(adaptive_budget(budget)))
+
+
+# ---- the answer
+
+
+def test_the_same_arguments_give_the_same_answer():
+    one, two = plan(800, 4, 2.0), plan(800, 4, 2.0)
+    assert one == two
+    assert str(one) == str(two)
+    assert one.outlooks != plan(800, 4, 2.0, seed=1).outlooks
+    # Nor does it depend on, or disturb, numpy's own state.
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    assert plan(800, 4, 2.0) == one
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_every_argument_counts():
+    answers = [plan(*a) for a in [(800, 4, 2.0), (900, 4, 2.0), (800, 5, 2.0), (800, 4, 2.5), (800, 4, 2.0, 1e-4)]]
+    assert len({a.outlooks for a in answers}) == 5
+    assert (answers[0].rows, answers[0].columns, answers[0].epsilon, answers[0].delta) == (800, 4, 2.0, 1e-6)
+
+
+def test_what_is_in_a_plan():
+    answer = plan(2000, 4, 2.0, trials=5)
+    assert tuple(o.signal for o in answer.outlooks) == STRENGTHS
+    for o in answer.outlooks:
+        assert o.low <= o.median <= o.high
+        assert o.high < o.least_squares + 0.1
+        # On 2000 rows least squares reaches what the table promises, and 4000 new rows show it within a few per cent.
+        assert o.least_squares == pytest.approx(o.signal, abs=0.06)
+        assert o.kept == pytest.approx(max(o.median, 0) / o.least_squares)
+    record = json.loads(json.dumps(answer.to_dict()))
+    assert [o["kept"] for o in record["outlooks"]] == [o.kept for o in answer.outlooks]
+    assert {k: record[k] for k in ("rows", "columns", "epsilon", "delta", "k")} == {
+        "rows": 2000, "columns": 4, "epsilon": 2.0, "delta": 1e-6, "k": answer.k
+    }  # fmt: skip
+
+
+def test_a_hopeless_fit_keeps_nothing():
+    assert Outlook(0.5, 0.5, -3.0, -4.0, -2.0).kept == 0
+    assert Outlook(0.5, -0.1, 0.2, 0.1, 0.3).kept == 0
+    assert Outlook(0.5, 0.5, 0.25, 0.2, 0.3).kept == 0.5
+
+
+def test_a_larger_budget_is_no_worse():
+    """Budgets a factor of ten apart: from a constant to nearly everything."""
+    answers = [plan(5000, 5, epsilon) for epsilon in (0.02, 0.2, 2.0)]
+    for less, more in pairwise(answers):
+        assert less.k <= more.k
+        for worse, better in zip(less.outlooks, more.outlooks, strict=True):
+            assert worse.kept <= better.kept
+            assert worse.least_squares == better.least_squares  # it is the same table
+    for first, last in zip(answers[0].outlooks, answers[-1].outlooks, strict=True):
+        assert first.kept == 0
+        assert last.kept > 0.7
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "k"),
+    [
+        (1500, 8, 8),  # all, by far: the data can carry 34
+        (3477, 100, 60),  # in the upper part of the sizes that carry 60: a fit takes its size rather too low
+        (20, 6, 0),  # less than half of what a slope needs
+    ],
+)
+def test_k_is_what_a_fit_uses(size, columns, k):
+    budget = Budget(3.0, 1e-6)
+    rows = rows_for(size, budget)
+    answer = plan(rows, columns, budget.epsilon, budget.delta, trials=1)
+    assert answer.k == k
+    X, y = made_up(rows, columns, 0.9, np.random.default_rng(5))
+    with pytest.warns(NotPrivateWarning):
+        model = PrivateLinearRegression(budget.epsilon, budget.delta, n_jobs=1, random_state=2).fit(X, y)
+    assert len(model.selected_features_) == k
+    if k:
+        assert f"about {k} columns would be used" in str(answer)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_few_rows(rows):
+    answer = plan(rows, 4, 0.5)
+    assert answer.k == 0
+    assert [o.kept for o in answer.outlooks] == [0] * len(STRENGTHS)
+    assert "too little for more than a constant" in str(answer)
+    assert "columns would be used" not in str(answer)
+    assert str(answer).count("  0 %") == len(STRENGTHS)
+
+
+def test_many_rows_are_scaled_down_at_the_same_size(monkeypatch):
+    tables, budgets = [], []
+    make, open_account = made_up, planner.AdaptiveAccount
+    monkeypatch.setattr(planner, "made_up", lambda rows, *a: tables.append(rows) or make(rows, *a))
+    monkeypatch.setattr(
+        planner, "AdaptiveAccount", lambda budget, noise: budgets.append(budget) or open_account(budget, noise)
+    )
+    answer = plan(1_000_000, 4, 1.0, trials=1)
+    assert set(tables) == {MOST_ROWS + TEST_ROWS}
+    (larger,) = set(budgets)
+    size = 1_000_000 * sqrt(adaptive_budget(Budget(1.0, 1e-6)))
+    assert MOST_ROWS * sqrt(adaptive_budget(larger)) == pytest.approx(size, rel=1e-3)
+    assert answer.epsilon == 1.0
+    assert answer.rows == 1_000_000
+    for o in answer.outlooks:
+        assert 0.95 < o.kept < 1.05
+    tables.clear()
+    budgets.clear()
+    plan(500, 4, 1.0, trials=1)
+    assert set(tables) == {500 + TEST_ROWS}
+    assert set(budgets) == {Budget(1.0, 1e-6)}
+
+
+def test_progress_goes_up_to_one():
+    seen = []
+    plan(100, 3, 1.0, trials=3, progress=seen.append)
+    assert len(seen) == 3 * len(STRENGTHS)
+    assert seen == sorted(set(seen))
+    assert seen[0] == pytest.approx(1 / 12)
+    assert seen[-1] == 1
+
+
+# ---- wrong arguments
+
+GOOD = {"rows": 100, "columns": 3, "epsilon": 1.0, "delta": 1e-6, "trials": 1}
+WRONG = [
+    *[("rows", v) for v in (-1, 1.5, True, "7", None)],
+    *[("columns", v) for v in (0, -3, 2.0, True)],
+    *[("trials", v) for v in (0, 1.0)],
+    *[("epsilon", v) for v in (0, -1.0, inf, nan, "1", None, True)],
+    *[("delta", v) for v in (0, 1, -1e-9, nan, 1e-300, None)],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_wrong_argument_is_named(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        privreg.plan(**(GOOD | {name: value}))
+    with pytest.raises(ValueError, match="got"):
+        privreg.plan(**(GOOD | {name: value}))
+
+
+def test_numpy_integers_are_whole_numbers():
+    answer = privreg.plan(**(GOOD | {"rows": np.int64(100), "columns": np.int32(3)}))
+    assert answer == privreg.plan(**GOOD)
+    assert json.dumps(answer.to_dict())
+
+
+# ---- the command
+
+
+def test_the_command_reads_no_data_and_prints_the_plan(tmp_path):
+    result = run("--rows", "300", "--columns", "3", "--epsilon", "2", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == str(privreg.plan(300, 3, 2.0)) + "\n"
+    assert "no data was read and nothing was spent" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_prints_one_json_object():
+    result = run("--rows", "40", "--columns", "2", "--epsilon", "0.5", "--delta", "1e-5", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == privreg.plan(40, 2, 0.5, 1e-5).to_dict()
+    assert len(result.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("option", "value"), [("epsilon", "0"), ("epsilon", "nan"), ("delta", "0"), ("delta", "1")])
+def test_a_wrong_budget_is_one_line(option, value):
+    options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
+    result = run("--json", *(word for name, text in options.items() for word in (f"--{name}", text)))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    (line,) = [line for line in result.stderr.splitlines() if line.strip()]
+    assert line.startswith(f"privreg plan: {option} must be")
+
+
+@pytest.mark.parametrize(("option", "value"), [("rows", "-1"), ("rows", "many"), ("columns", "0"), ("epsilon", None)])
+def test_wrong_usage_names_the_option(option, value):
+    options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
+    result = run(*(word for name, text in options.items() if text is not None for word in (f"--{name}", text)))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert f"--{option}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+# ---- made-up tables
+
+
+@pytest.mark.parametrize("signal", STRENGTHS)
+@pytest.mark.parametrize("columns", [1, 3, 20])
+def test_made_up_tables_have_the_signal_they_promise(signal, columns):
+    """On 40,000 rows R² varies by less than 0.005."""
+    X, y = made_up(40_000, columns, signal, np.random.default_rng([columns, 1]))
+    design = np.column_stack([np.ones(len(X)), X])
+    fitted = design @ np.linalg.lstsq(design, y)[0]
+    assert 1 - ((y - fitted) ** 2).sum() / ((y - y.mean()) ** 2).sum() == pytest.approx(signal, abs=0.03)
+    assert y.std() == pytest.approx(10, rel=0.05)
+
+
+def test_made_up_tables_are_such_as_people_have():
+    """Of 400 columns about a quarter are 0/1 and a quarter skewed; some go together; scales differ widely."""
+    X, _ = made_up(2000, 400, 0.5, np.random.default_rng(0))
+    assert X.shape == (2000, 400)
+    two = np.array([np.unique(column).size == 2 for column in X.T])
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    skewed = ~two & ((scaled**3).mean(axis=0) > 1.5)
+    assert 70 < two.sum() < 130
+    assert 70 < skewed.sum() < 130
+    correlation = np.abs(scaled.T @ scaled / 2000 - np.eye(400))
+    assert correlation.max() > 0.5
+    assert np.ptp(np.log10(X.std(axis=0))) > 3

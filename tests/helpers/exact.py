@@ -1,0 +1,63 @@
+"""Tools for exact checks: exhaustive small data sets, columns in parts, and laws compared with samples."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+from scipy import stats
+from scipy.special import log_ndtr
+
+from privreg.engines.base import added
+
+# A chi-square test at this level fails by chance once in ten million runs; the whole suite holds about twenty of them.
+LEVEL = 1e-7
+
+
+def all_data_sets(points, most):
+    """Every data set of up to `most` records over `points` points, as counts (data sets × points)."""
+    rows = [
+        np.bincount(chosen, minlength=points) if chosen else np.zeros(points, int)
+        for size in range(most + 1)
+        for chosen in combinations_with_replacement(range(points), size)
+    ]
+    return np.array(rows, np.int64)
+
+
+class Parts:
+    """A column that comes in parts, cut at these places."""
+
+    def __init__(self, values, cuts):
+        whole = np.array(values, float)
+        self.size, self._parts = whole.size, np.split(whole, sorted(cuts))
+
+    def total(self, task):
+        return added(task(part) for part in self._parts)
+
+
+def softmax(scores, scale):
+    weights = np.exp((scores - scores.max(axis=-1, keepdims=True)) / scale)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(scores, scale):
+    z = (scores - scores.max(axis=-1, keepdims=True)) / scale
+    return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
+
+
+def assert_law(counts, probabilities):
+    """Pearson's chi-square of observed counts against exact probabilities; rare outcomes are pooled."""
+    counts, probabilities = np.ravel(counts), np.ravel(probabilities)
+    assert abs(probabilities.sum() - 1) < 1e-9
+    expected = probabilities * counts.sum()
+    rare = expected < 20
+    counts = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] < 1e-6:
+        assert counts[-1] == 0
+        counts, expected = counts[:-1], expected[:-1]
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(statistic, len(counts) - 1) > LEVEL
+
+
+def gaussian_delta(mu, epsilon):
+    """The curve of μ-GDP, for ε of either sign."""
+    return np.exp(log_ndtr(-epsilon / mu + mu / 2)) - np.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2))

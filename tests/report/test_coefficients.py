@@ -1,0 +1,151 @@
+"""The report of one fit: the model as a table, a chart and a formula."""
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privreg import PrivateLinearRegression
+from privreg import _format as words
+from privreg.report import coefficients, model_charts
+from privreg.report.model import Context, report_page
+from privreg.results.release import Coefficient, release_of
+from reports import ASKED, private, section, svg_texts, texts
+
+
+def read(text):
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+def test_the_table_says_what_was_released(flagship):
+    grid = coefficients.table(flagship)
+    assert grid.head == ["feature", "coefficient", "std. error", "95 % interval", "linear between"]
+    told = [*flagship.coefficients, flagship.intercept]
+    assert [row[0].text for row in grid.rows] == [c.feature for c in told]
+    for row, c in zip(grid.rows, told, strict=True):
+        assert read(row[1].text) == pytest.approx(c.value, abs=0.05 * c.error)  # to the second digit of the error
+        assert read(row[2].text) == float(f"{c.error:.2g}")
+        assert [read(end) for end in row[3].text.split(" … ")] == pytest.approx([c.low, c.high], abs=0.05 * c.error)
+        if c.linear_from is None:
+            assert row[4].text == ""
+        else:
+            ends = [float(f"{v:.4g}") for v in (c.linear_from, c.linear_to)]
+            assert [read(end) for end in row[4].text.split(" … ")] == ends
+        assert row[1].order == c.value
+
+
+def by_the_formula(text, X):
+    """Predictions from nothing but what the page says."""
+    target, formula = text.replace("−", "-").replace("·", "*").split("≈")
+    cuts = {"cut": np.clip} | {name: X[name].to_numpy() for name in X}
+    return target.strip(), eval(" ".join(formula.split()), {"__builtins__": {}}, cuts)
+
+
+def test_the_formula_is_the_whole_model():
+    """Also far outside of the ranges, and for columns with two slopes."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"age": rng.normal(50, 10, 40_000), "income": np.exp(rng.normal(10, 1.5, 40_000))})
+    y = 2 * X.age + 30 * np.log(X.income) + rng.normal(size=40_000)
+    model = PrivateLinearRegression(3.0, 1e-6, random_state=0).fit(X, y)
+    release = private(release_of(model, "score"))
+    assert [c.outer_value is not None for c in release.coefficients] == [False, True]
+    new = pd.DataFrame({"age": rng.uniform(-500, 500, 2000), "income": 10 ** rng.uniform(-2, 9, 2000)})
+    text = coefficients.formula(release)
+    target, raw = by_the_formula(text, new)
+    assert target == "score"
+    assert text in texts(release, Context()).replace("\n    ", "\n")
+    predicted = np.clip(raw, *release.prediction_range)
+    assert np.abs(predicted - model.predict(new)).max() < 1e-3 * np.ptp(predicted)  # six digits are printed
+    assert "With another slope beyond the range, up to a second limit: income." in release.notes
+
+
+def test_categories_are_compared(flagship):
+    assert "Categories" not in [getattr(b, "title", "") for b in section(flagship, "The model")]
+    told = Coefficient("town=b − a", 20.5, 0.5, 19.52, 21.48, level=True)
+    grid = next(
+        b
+        for b in section(replace(flagship, differences=[told]), "The model")
+        if getattr(b, "title", "") == "Categories"
+    )
+    assert [cell.text for cell in grid.rows[0]] == ["town=b − a", "20.50", "0.50", "19.52 … 21.48"]
+
+
+def test_the_text_tells_the_cuts(flagship):
+    low, high = flagship.prediction_range
+    text = texts(flagship, Context())
+    assert f"always lie between {words.number(low)} and {words.number(high)}." in text.replace("\\", "")
+    assert "as if it were at the end of the range" in text
+
+
+def test_the_chart_shows_changes_over_the_range(flagship):
+    c = flagship.coefficients[0]
+    bar = coefficients.effect(c)
+    width = c.linear_to - c.linear_from
+    assert (bar.value, bar.low, bar.high) == (c.value * width, c.low * width, c.high * width)
+    chart = next(b for b in section(flagship, "The model") if hasattr(b, "wide"))
+    largest = max(flagship.coefficients, key=lambda c: abs(coefficients.effect(c).value))
+    drawn = [t for t in svg_texts(chart) if t in flagship.columns]
+    assert sorted(drawn) == sorted(c.feature for c in flagship.coefficients)
+    assert drawn[0] == largest.feature
+    assert "change of blood_pressure, from end to end of the range" in svg_texts(chart)
+    assert f"{largest.feature} {words.number(coefficients.effect(largest).value, 3)} (" in chart.alt
+    example = f"if {largest.feature} is 1 higher"
+    way = "higher" if largest.value > 0 else "lower"
+    assert example in texts(flagship)
+    assert f"is {words.number(abs(largest.value))} {way}." in texts(flagship)
+
+
+def test_methods_that_tell_less(paper):
+    grid = coefficients.table(paper["K-Tukey"])
+    assert grid.head == ["feature", "coefficient"]
+    assert "does not tell how uncertain" in grid.note
+    text = texts(paper["K-Tukey"])
+    assert "a longer bar does not mean a more important column" in text
+    assert "95 %" not in text
+    assert "Standard errors" not in text
+    assert 'load_model("model.json")' in text
+    assert "the exact number of records" in text
+    assert "cannot be read on its own" not in text
+
+
+def test_shrunk_rows_are_explained(paper):
+    for name in ("BAS", "K-BAS"):
+        text = texts(paper[name])
+        assert "A coefficient cannot be read on its own" in text
+        assert "is 1 higher" not in text
+        assert "large rows are shrunk as a whole" in text
+
+
+def test_a_constant(constant):
+    assert constant.coefficients == []
+    text = texts(constant)
+    assert "a constant, not a linear model" in text
+    value = words.number(constant.intercept.value)
+    assert f"it predicts {value} for every row" in text
+    assert f"≈ {words.number(constant.intercept.value, 6).replace(',', '')}" in text
+    assert "What helps: more records" in text
+    assert "Read the warnings" in text
+    assert "Warning: the model is a constant" in text
+    assert "Standard errors" not in text
+    assert "columns that were not chosen" not in text
+
+
+def test_many_features(wide):
+    assert len(wide.coefficients) > 60
+    blocks = section(wide, "The model")
+    assert len(coefficients.table(wide).rows) == len(wide.coefficients) + 1
+    chart = next(b for b in blocks if hasattr(b, "wide"))
+    assert sum(text.startswith("measurement") for text in svg_texts(chart)) == 20
+    assert f"The 20 largest of {len(wide.coefficients)} are drawn." in texts(wide)
+    by_size = sorted(wide.coefficients, key=lambda c: -abs(coefficients.effect(c).value))
+    assert [t for t in svg_texts(chart) if t.startswith("measurement")] == [c.feature for c in by_size[:20]]
+
+
+def test_coefficients_beyond_drawing(paper):
+    absurd = [Coefficient("a", 1e300), Coefficient("b", inf), Coefficient("c", 2.0)]
+    release = replace(paper["BAS"], coefficients=absurd)
+    assert [e.name for e in model_charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
+    report_page(release, ASKED)
+    assert "too large to be drawn" in texts(replace(release, coefficients=absurd[:2]))

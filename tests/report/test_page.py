@@ -1,0 +1,144 @@
+"""The report of one fit in a browser: a page that a person can read."""
+
+import json
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from browser import DESKTOP, PHONE, chromium, opened
+from privreg import _format as words
+from privreg.report.model import deployment_record, report_page
+from reports import ASKED, HOSTILE
+
+SECTIONS = [
+    *("What was asked", "The guarantee", "Where the budget went", "The model", "How to predict", "What to know"),
+    *("What was not released", "Limits", "For machines"),
+]
+
+
+SCREEN_400 = {"viewport": {"width": 400, "height": 800}}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, flagship, seeded, constant, people, wide, hostile, paper):
+    folder = tmp_path_factory.mktemp("reports")
+    releases = {"flagship": flagship, "seeded": seeded, "constant": constant, "people": people, "wide": wide}
+    releases |= {"hostile": hostile, "K-Tukey": paper["K-Tukey"], "BAS": paper["BAS"]}
+    for name, release in releases.items():
+        (folder / f"{name}.html").write_text(report_page(release, ASKED), encoding="utf-8")
+    return {name: (release, folder / f"{name}.html") for name, release in releases.items()}
+
+
+NAMES = ("flagship", "seeded", "constant", "people", "wide", "hostile", "K-Tukey", "BAS")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("device", [SCREEN_400, PHONE, DESKTOP], ids=["400", "phone", "desktop"])
+def test_what_a_person_sees(browser, files, name, device):
+    release, file = files[name]
+    with opened(browser, file, device) as page:
+        width = page.viewport_size["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        headings = page.get_by_role("heading", level=2)
+        assert headings.all_inner_texts() == page.locator("nav a").all_inner_texts() == SECTIONS
+        assert all(heading.is_visible() for heading in headings.all())
+        boxes = page.locator("p, li, dd, dt, h1, pre, figure, .scroll, .box")
+        ends = boxes.evaluate_all("all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right])")
+        assert all(left >= 0 and right <= width + 0.5 for left, right in ends)
+        for image in page.locator("img").all():
+            natural, shown = image.evaluate("i => [i.naturalWidth, i.getBoundingClientRect().width]")
+            assert natural > 300
+            assert shown == pytest.approx(natural, abs=2)  # as large as drawn, so that its letters are
+            assert image.get_attribute("alt").endswith(".")
+        assert page.locator(".box").count() == {"seeded": 2, "K-Tukey": 2}.get(name, 0)
+        table = page.get_by_role("region", name="Coefficients", exact=True).locator("tbody tr")
+        assert table.count() == (len(release.coefficients) + 1 if release.coefficients else 0)
+
+
+@pytest.mark.parametrize("name", ["flagship", "hostile"])
+def test_programs_find_the_record(browser, files, name):
+    release, file = files[name]
+    with opened(browser, file, DESKTOP) as page:
+        text = page.evaluate('document.getElementById("privreg-deployment").textContent')
+        assert json.loads(text) == deployment_record(release, ASKED)
+        asked = 'JSON.parse(document.getElementById("privreg-deployment").textContent).privreg.asked'
+        assert page.evaluate(asked) == deployment_record(release, ASKED)["privreg"]["asked"]
+        shown = page.locator("details pre")
+        assert not shown.is_visible()
+        page.get_by_text("Show the record").click()
+        assert shown.is_visible()
+        assert json.loads(shown.text_content()) == deployment_record(release, ASKED)
+
+
+def test_names_are_text(browser, files):
+    file = files["hostile"][1]
+    assert "<script>alert" not in file.read_text(encoding="utf-8")
+    with opened(browser, file, DESKTOP) as page:
+        assert page.title() == f"A private model of {HOSTILE[0]}"
+        assert page.evaluate("document.scripts.length") == 2
+        rows = page.get_by_role("region", name="Coefficients", exact=True).locator("tbody th").all_inner_texts()
+        assert rows == [*(words.shown(name) for name in HOSTILE), "(intercept)"]
+        formula = page.locator("pre", has_text="≈").inner_text()
+        assert all(words.shown(name) in formula for name in HOSTILE)
+        assert page.locator("li", has_text=HOSTILE[1]).inner_text() == f"Warning: {HOSTILE[1]}"
+        svg = b64decode(page.locator("img").nth(1).get_attribute("src").split(",")[1]).decode()
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in svg
+        assert "$\\frac{$ price_in_€ $" in svg
+        assert "very_long_name_very_long_name_ver…" in svg
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_dark_and_light_can_be_read(browser, files, scheme):
+    def luminance(colour):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    with opened(browser, files["seeded"][1], {**SCREEN_400, "color_scheme": scheme}) as page:
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (luminance(paper) < 0.02) == (scheme == "dark")
+        for where in (
+            "p.lead",
+            "dd",
+            "dt",
+            "nav a",
+            "p.note",
+            "tbody small",
+            ".box strong",
+            "pre",
+            "tbody td",
+            "summary",
+        ):
+            ink = page.locator(where).first.evaluate("e => getComputedStyle(e).color")
+            light, dark = sorted((luminance(ink), luminance(paper)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) > 4.5, where
+
+
+def test_on_paper(browser, files):
+    context = {"viewport": {"width": 718, "height": 1000}, "color_scheme": "dark"}
+    with opened(browser, files["wide"][1], context) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate("document.documentElement.scrollWidth") == 718
+        for region in page.locator(".scroll").all():  # nothing is hidden in a box that scrolls
+            inner, outer = region.evaluate("r => [r.scrollHeight, r.clientHeight]")
+            assert inner <= outer + 1
+        assert not page.locator("nav").is_visible()
+        assert not page.locator("details").is_visible()
+
+
+def test_coefficients_can_be_sorted(browser, files):
+    release, file = files["flagship"]
+    with opened(browser, file, DESKTOP) as page:
+        region = page.get_by_role("region", name="Coefficients", exact=True)
+        region.get_by_role("button", name="coefficient").click()
+        order = sorted([*release.coefficients, release.intercept], key=lambda c: -c.value)
+        assert region.locator("tbody th").all_inner_texts() == [c.feature for c in order]

@@ -1,0 +1,68 @@
+"""Model files follow the schema, and their digest can be made by hand."""
+
+import copy
+import json
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from json_paths import at, kind_of, leaves, put, without
+from models import (
+    SCHEMA,
+    every_kind,
+    every_method,
+    fitted,
+    saved,
+    text_of,
+)
+from privreg import load_model
+
+
+def test_the_schema_is_one():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@every_method
+@every_kind
+def test_files_follow_the_schema(tmp_path, method, kind):
+    for names in ({}, {"target": "price", "method": method}):
+        Draft202012Validator(SCHEMA).validate(json.loads(saved(tmp_path, method, kind, **names).read_text()))
+
+
+@every_method
+def test_the_schema_refuses_other_files(tmp_path, method):
+    content = json.loads(text_of(method))
+    valid = Draft202012Validator(SCHEMA).is_valid
+    paths = {kind_of(leaf[:i]): leaf[:i] for leaf in leaves(content) for i in range(1, len(leaf) + 1)}
+    for path in paths.values():
+        assert not valid(put(content, path, {"a": [1]}))
+        if isinstance(path[-1], str) and path[-2:-1] not in (("parameters",), ("cost",)):
+            assert not valid(without(content, path)), path
+        if isinstance(at(content, path), dict) and path[-1] not in ("parameters", "cost"):
+            assert not valid(put(content, (*path, "more"), 1)), path
+    assert not valid(content | {"more": 1})
+    other = "TukeyRegression" if method in ("BAS", "PrivateLinearRegression") else "BoostedAdaSSP"
+    assert not valid(content | {"estimator": other})
+
+
+def test_the_digest_can_be_made_by_hand(tmp_path):
+    """As the schema describes it, with nothing of ours."""
+    import hashlib
+
+    content = json.loads(text_of("L-BAS"))
+    told = content.pop("digest")
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert told == "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@example(-0.0)
+@example(5e-324)
+@example(1.7976931348623157e308)
+def test_numbers_come_back_exactly(tmp_path_factory, value):
+    path = tmp_path_factory.getbasetemp() / "number.json"
+    model = copy.copy(fitted("Tukey", "numpy"))
+    model.intercept_ = value
+    model.save(path)
+    assert load_model(path).intercept_.hex() == value.hex()
