@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from privreg.cli.job import Job
 from privreg.cli.progress import stages
 from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_names, unknown_column
-from privreg.data.files import PARQUET_ENDS, header_names, is_parquet, open_file
+from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
@@ -25,12 +25,9 @@ from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:
-    from privreg.data.files import DataFile
+    from privreg.data.base import DataFile
 
 PREDICTION = "prediction"  # name of the column of predictions
-TABS = (".tsv", ".tab")
-
-_ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,8 @@ def check_select(job: Job) -> Opened:
 
 def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], force: bool) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
+    if out is not None and format_to_write(out) is None:
+        raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
     names = header_names(data)
@@ -133,7 +130,7 @@ def _check_engine(job: Job) -> None:
     if job.scheduler is not None and job.engine != "dask":
         raise ValueError("--scheduler needs --engine dask")
     if job.engine == "dask":
-        if not is_parquet(job.data):
+        if not format_of(job.data).in_place:
             raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
         if find_spec("dask") is None or find_spec("distributed") is None:
             raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'")
