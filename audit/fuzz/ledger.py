@@ -14,7 +14,8 @@ from audit.fuzz.outcome import Finding, folder, input_file, outcome
 from audit.fuzz.record import CANARY
 from privreg.cli.ledger import history
 from privreg.cli.ledger import status as show_status
-from privreg.privacy.ledger.ledger import Ledger, Request
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request
 
 REQUEST = Request(Decimal("0.25"), Decimal("1e-7"), "fuzz", mu_squared=Fraction(1, 100))
 # fmt: off

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from privreg import Ledger
-from privreg.privacy.ledger.ledger import Request
+from privreg.privacy.ledger.request import Request
 
 HEAVY = ("sklearn", "numba", "opendp", "scipy", "narwhals", "pandas", "matplotlib", "dp_accounting", "dask")
 ARROW = ("pyarrow", "numpy")
@@ -96,7 +96,7 @@ AT_ONCE = {
     "missing model": (("predict", "no.json", "people.csv"), "no.json: No such file or directory"),
     "predictions of a strange kind": (
         ("predict", "model.json", "people.csv", "--out", "p.xls"),
-        "must end in .csv, .tsv or",
+        "must end in .csv, .tsv",
     ),
     "predictions over the data": (("predict", "model.json", "people.csv", "--out", "people.csv"), "are the same file"),
     "unknown column to keep": (("predict", "model.json", "people.csv", "--keep", "agee"), "did you mean 'age'?"),

@@ -75,6 +75,8 @@ def test_receipt_as_json():
     assert record["requested"] == {"epsilon": 1.0, "delta": 1e-6}
     assert record["steps"][0] == {
         "name": "count",
+        "purpose": "other",
+        "column": None,
         "mechanism": "laplace",
         "parameters": {"sensitivity": 1, "scale": 4.0, "grid": 1},
         "cost": {"epsilon": 0.25, "rho": 0.03125},

@@ -11,7 +11,8 @@ from privreg.cli.messages import Command
 from privreg.cli.options import AsJson, Delta, Epsilon
 
 if TYPE_CHECKING:
-    from privreg.privacy.ledger.ledger import Entry, Status
+    from privreg.privacy.ledger.ledger import Entry
+    from privreg.privacy.ledger.status import Status
 
 app = typer.Typer(help="A data set's total budget, kept on disk.")
 
@@ -73,7 +74,7 @@ def _show_status(statuses: "list[Status]") -> None:
 
 
 def _facts(s: "Status") -> dict[str, str]:
-    from privreg.privacy.ledger.ledger import rounded_down
+    from privreg.privacy.ledger.status import rounded_down
 
     sums = f"sum of requests: {epsilon_delta(float(s.sum_epsilon), float(s.sum_delta))}"
     largest, delta = rounded_down(s.room(s.next_delta)), number(float(s.next_delta), 6)

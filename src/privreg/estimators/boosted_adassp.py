@@ -48,12 +48,7 @@ class BoostedAdaSSP(PrivateRegressor):
     clip_x, clip_y : norm to which records are shrunk, and largest residual.
     ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
-    categories : declared levels of text or code columns of a data frame, by column name.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
 
     Attributes
     ----------

@@ -10,7 +10,8 @@ from typing import Any
 from privreg.data.tables import Categories, name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import Ledger, Open, Request, amount, budget_of, entered, unit_of
+from privreg.privacy.ledger.ledger import Ledger, Open, entered
+from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.privacy.weak import weak_points
 
 

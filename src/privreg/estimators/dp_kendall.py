@@ -33,12 +33,7 @@ class DPKendall(PrivateSelector):
     k : number of columns to choose. If there are no more than k, all are returned and nothing is spent.
     epsilon, delta : the budget, for adding or removing one record. With delta = 0 each round gets epsilon/k; a positive
         delta buys more accurate rounds when k is large.
-    categories : declared levels of text or code columns of a data frame, by column name.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
     """
 
     k: int = 5

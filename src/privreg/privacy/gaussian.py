@@ -1,7 +1,7 @@
 """The curve of Gaussian differential privacy, δ(μ, ε) = Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), and its inverses.
 
 δ is rounded up, so that an ε found from it is never too small and a μ never too large. Proof: docs/proofs/gdp.md. Exact
-check: tests/test_accountant.py.
+check: tests/privacy/test_accountant.py.
 """
 
 from fractions import Fraction

@@ -13,7 +13,7 @@ from ledgers import opened
 from privreg import BudgetRefusedError, DPKendall, LedgerError, PrivateLinearRegression
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import running_budget
+from privreg.privacy.ledger.request import running_budget
 from privreg.privacy.noise import OpenDPNoise
 
 

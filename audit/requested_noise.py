@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from audit.tape import Call
+from audit.recording import Call
 from privreg.privacy.account import _BLOCK
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
