@@ -7,7 +7,7 @@ import numpy as np
 import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.data import frames, tables
-from privreg.engines import registry as opening
+from privreg.engines import memory
 from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.private_linear import fitting, phases
 from privreg.estimators.private_linear.design import unexplained
@@ -178,12 +178,12 @@ BUGS = {
     ),
     "filled with the mean": Bug(
         "missing values filled with the column's mean",
-        changing((opening, "read_table", _filled_with_the_mean)),
+        changing((memory, "read_table", _filled_with_the_mean)),
         FLAGSHIP,
         "statistics",
     ),
     "standardised": Bug(
-        "columns standardised before the fit", changing((opening, "read_table", _standardised)), BAS, "statistics"
+        "columns standardised before the fit", changing((memory, "read_table", _standardised)), BAS, "statistics"
     ),
     "levels from the data": Bug(
         "levels of a category read off the data",

@@ -9,7 +9,7 @@ from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import carry_out as carrying_out
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import opening as dask_opening
-from privreg.engines.dask import parts as dask_parts
+from privreg.engines.dask import tasks as dask_tasks
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
@@ -60,12 +60,12 @@ def _in_percent(estimator: Any, file: Any, columns: Any, stage: Any) -> None:
 _fit = carrying_out._fit
 
 
-def _each_part(self: Any, what: str, function: Any) -> Any:
-    def one(part: int) -> Any:
-        self.tell(f"{what}: {sum(found.records for found in self._found[: part + 1])}")
-        return function(part)
+def _each_part(self: Any, what: str, task: Any, columns: Any, *given: Any) -> Any:
+    def one(part: Any, kept: Any, *more: Any) -> Any:
+        self.tell(f"{what}: {sum(self._counts[: self._parts.index(part) + 1])}")
+        return task(part, kept, *more)
 
-    return _sum(self, what, one)
+    return _sum(self, what, one, columns, *given)
 
 
 _sum = StreamedEngine._sum
@@ -107,7 +107,7 @@ BUGS = {
     ),
     "partitions as they are": Bug(
         "the type that a partition happens to have decides how its cells are read",
-        changing((dask_parts, "as_declared", _as_the_partition_has_it)),
+        changing((dask_tasks, "as_declared", _as_the_partition_has_it)),
         "PrivateLinearRegression, Dask",
         "messages",
     ),

@@ -25,7 +25,6 @@ from audit.bits.points import tukey_bits
 from audit.bits.processors import kernels
 from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
-from privreg.engines import memory
 from privreg.estimators import boosted_adassp, tukey
 from privreg.estimators.private_linear import design, fitting, phases
 from privreg.kernels.boosting import gram
@@ -112,7 +111,6 @@ def test_threads_that_share_a_total_are_noticed(monkeypatch):
         calls.append(n_jobs)
         share_out(work, tasks - (n_jobs > 1 and tasks > 1), n_jobs)
 
-    monkeypatch.setattr(memory, "share_out", racy)
     monkeypatch.setattr(privreg.engines.base, "share_out", racy)
     wrong = threads(ONE, jobs=(3,), repeats=1)["wrong"]
     assert all(any(part in text for text in wrong) for part in ("median", "spread", "products", "gradient"))

@@ -96,7 +96,7 @@ AT_ONCE = {
     "missing model": (("predict", "no.json", "people.csv"), "no.json: No such file or directory"),
     "predictions of a strange kind": (
         ("predict", "model.json", "people.csv", "--out", "p.xls"),
-        "must end in .csv, .tsv or",
+        "must end in .csv, .tsv",
     ),
     "predictions over the data": (("predict", "model.json", "people.csv", "--out", "people.csv"), "are the same file"),
     "unknown column to keep": (("predict", "model.json", "people.csv", "--keep", "agee"), "did you mean 'age'?"),

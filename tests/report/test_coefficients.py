@@ -146,6 +146,6 @@ def test_many_features(wide):
 def test_coefficients_beyond_drawing(paper):
     absurd = [Coefficient("a", 1e300), Coefficient("b", inf), Coefficient("c", 2.0)]
     release = replace(paper["BAS"], coefficients=absurd)
-    assert [e.name for e in model_charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
+    assert [e.feature for e in model_charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
     report_page(release, ASKED)
     assert "too large to be drawn" in texts(replace(release, coefficients=absurd[:2]))

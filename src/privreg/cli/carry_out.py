@@ -10,7 +10,7 @@ from privreg.cli.check import Opened
 from privreg.cli.job import Job
 from privreg.cli.progress import stages
 from privreg.data.columns import ChosenColumns
-from privreg.data.parquet import ParquetTable
+from privreg.data.files import format_of
 
 
 def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
@@ -21,17 +21,15 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(categories=declared, progress=stage)
         stage("reading the file")
-        if isinstance(opened.file, ParquetTable):
-            _fit_elsewhere(estimator, opened.file, columns, job, stage)
+        if format_of(job.data).in_place:
+            _fit_in_place(estimator, opened.file, columns, job, stage)
         else:
             _fit(estimator, opened.file, columns, stage)
     # With the levels of the file itself, too: a prediction needs them.
     estimator.set_params(progress=None, categories=columns.categories or None)
 
 
-def _fit_elsewhere(
-    estimator: Any, table: ParquetTable, columns: ChosenColumns, job: Job, stage: Callable[[str], None]
-) -> None:
+def _fit_in_place(estimator: Any, table: Any, columns: ChosenColumns, job: Job, stage: Callable[[str], None]) -> None:
     """Parquet stays where it is."""
     person = {} if columns.person is None else {"groups": columns.person}
     chosen = table.select([*columns.features, columns.target, *person.values()])

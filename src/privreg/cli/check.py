@@ -14,25 +14,20 @@ from typing import TYPE_CHECKING
 from privreg.cli.job import Job
 from privreg.cli.progress import stages
 from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_names, unknown_column
-from privreg.data.files import PARQUET_ENDS, header_names, is_parquet, open_file
+from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
-from privreg.estimators.budgets import check_budget, check_tukey_budget
-from privreg.estimators.methods import FLAGSHIP, METHODS, selects
-from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
+from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:
-    from privreg.data.files import DataFile
+    from privreg.data.base import DataFile
 
-SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 PREDICTION = "prediction"  # name of the column of predictions
-TABS = (".tsv", ".tab")
-
-_PRIVATE = [name for name in METHODS if name != "NonDP"]
-_ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
 
 
 @dataclass(frozen=True)
@@ -51,10 +46,8 @@ def check_fit(job: Job) -> Opened:
     budget = _budget(job)
     if method == FLAGSHIP:
         check_budget(budget, 1 if job.person is None else job.rows_per_person)
-    elif method.endswith("Tukey"):
-        check_tukey_budget(budget)
     else:
-        check_delta(budget)
+        REGISTRY[method].check_budget(budget)
     inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
     _check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
     _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
@@ -73,8 +66,8 @@ def check_select(job: Job) -> Opened:
 
 def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], force: bool) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
+    if out is not None and format_to_write(out) is None:
+        raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
     names = header_names(data)
@@ -100,14 +93,15 @@ def check_method(job: Job) -> str:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
-    if method not in _PRIVATE:
-        raise ValueError(f"--method must be one of auto, {', '.join(_PRIVATE)}; got {method!r}")
+    if method not in private_methods():
+        raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
     if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
     if job.person is not None:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
-    if not selects(method) and job.k != "auto":
-        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    if not REGISTRY[method].selects and job.k != "auto":
+        other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
+        raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
 
 
@@ -136,7 +130,7 @@ def _check_engine(job: Job) -> None:
     if job.scheduler is not None and job.engine != "dask":
         raise ValueError("--scheduler needs --engine dask")
     if job.engine == "dask":
-        if not is_parquet(job.data):
+        if not format_of(job.data).in_place:
             raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
         if find_spec("dask") is None or find_spec("distributed") is None:
             raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'")

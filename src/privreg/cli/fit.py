@@ -9,6 +9,7 @@ import typer
 from privreg.cli import options
 from privreg.cli.messages import confirm
 from privreg.cli.progress import loading
+from privreg.estimators.methods import private_methods
 
 
 def fit(
@@ -20,7 +21,7 @@ def fit(
         str, typer.Option(parser=options.whole_or_auto, metavar="N|auto", help="The most features to use.")
     ] = "auto",
     method: Annotated[
-        str, typer.Option(help="auto, or a method of the paper: BAS, Tukey, L-BAS, L-Tukey, K-BAS, K-Tukey.")
+        str, typer.Option(help=f"auto, or a method of the paper: {', '.join(private_methods())}.")
     ] = "auto",
     features: options.Features = None,
     drop: options.Drop = None,

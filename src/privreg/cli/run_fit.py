@@ -10,10 +10,10 @@ from typing import Any
 
 import privreg
 from privreg.cli.carry_out import carry_out
-from privreg.cli.check import SELECTORS, Opened, check_method
+from privreg.cli.check import Opened, check_method
 from privreg.cli.job import Job
 from privreg.cli.show import show_fit, show_selection
-from privreg.estimators.methods import FLAGSHIP, make_method
+from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.report.model import Context, report_page

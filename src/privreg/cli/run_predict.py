@@ -1,7 +1,5 @@
 """`privreg predict`: any number of rows, a batch at a time."""
 
-import csv
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +7,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
-from privreg.cli.check import PREDICTION, TABS, read_kept
+from privreg.cli.check import PREDICTION, read_kept
 from privreg.cli.progress import stages
 from privreg.data.columns import unknown_column
-from privreg.data.files import is_parquet_name, open_file
+from privreg.data.files import TEXT, format_to_write, open_file
 from privreg.errors import ModelFileError
 from privreg.estimators.loaded import load_model
 from privreg.results.outputs import whole_file
@@ -57,11 +53,5 @@ def _sink(out: Path | None) -> Iterator[BinaryIO]:
 
 
 def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
-    if out is not None and is_parquet_name(out):
-        return pq.ParquetWriter(sink, schema)
-    separator = "\t" if out is not None and out.suffix.lower() in TABS else ","
-    head = io.StringIO()
-    csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)  # arrow would quote every name
-    sink.write(head.getvalue().encode())
-    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
-    return pa_csv.CSVWriter(sink, schema, write_options=options)
+    name = Path(out or "standard output.csv")
+    return (format_to_write(name) or TEXT).load().writer(sink, schema, name)

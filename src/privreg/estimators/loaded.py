@@ -107,7 +107,7 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
         model.n_features_in_ = file.n_features
         if file.feature_names is not None:
             model.feature_names_in_ = np.array(file.feature_names, np.object_)
-        model._names = file.columns
+        model._features, model._names = file.features, file.columns
     return model
 
 

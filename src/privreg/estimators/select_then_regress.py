@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._isolation import isolated
 from privreg._types import Float64
 from privreg.data.tables import rows_as_array, without_column
-from privreg.engines.registry import is_dask, is_elsewhere, map_partitions
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import columns_in, forget_fit, open_table, set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 from privreg.estimators.budgeted import Budgeted
@@ -115,11 +115,11 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
         self, regressor: TukeyRegression | BoostedAdaSSP, selector: "DPKendall | SubLasso", X: Any, y: Any
     ) -> None:
         """Fit to the chosen columns."""
-        if is_elsewhere(X):
+        if kind_of(X).in_memory:
+            regressor._fit(selector.transform(X), y)
+        else:
             regressor.categories = self.categories
             regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
-        else:
-            regressor._fit(selector.transform(X), y)
 
     def _keep_receipt(self, parts: list[Any], budget: Budget) -> None:
         """Of the parts that have spent, also if one of them died."""
@@ -131,8 +131,9 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
         check_is_fitted(self)
-        if is_dask(X):
-            return map_partitions(self.predict, X)
+        if kind_of(X).lazy:
+            predictions: Float64 = kind_of(X).map(X, self.predict)
+            return predictions
         return self.regressor_.predict(self.selector_.transform(X))
 
     def _release(self, target: str | None = None, method: str | None = None) -> Release:

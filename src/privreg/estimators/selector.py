@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from privreg.engines.registry import is_dask
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import PrivateEstimator, is_whole
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import gaussian_cost
@@ -35,7 +35,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
-        if is_dask(X):
+        if kind_of(X).lazy:
             raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
         chosen = np.flatnonzero(self._get_support_mask()).tolist()
         return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])

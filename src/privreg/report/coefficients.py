@@ -1,22 +1,22 @@
 """The model: table of coefficients, chart, formula, and how to read them."""
 
+from dataclasses import replace
 from math import isfinite
 
 from privreg._format import count_of, number, shortened, shown
 from privreg.report import model_charts
 from privreg.report.document import Code, Content, Grid, TableCell
-from privreg.report.model_charts import Effect
 from privreg.results.release import Coefficient, Release
 from privreg.results.tables import TableColumn, coefficient_columns, difference_columns
 
 
-def effect(coefficient: Coefficient) -> Effect:
+def effect(c: Coefficient) -> Coefficient:
     """How much the prediction changes when the feature goes through its linear range, or a level from 0 to 1."""
-    if coefficient.linear_from is None or coefficient.linear_to is None or coefficient.level:
-        return Effect(coefficient.feature, coefficient.value, coefficient.low, coefficient.high)
-    width = coefficient.linear_to - coefficient.linear_from
-    ends = [None if end is None else end * width for end in (coefficient.low, coefficient.high)]
-    return Effect(coefficient.feature, coefficient.value * width, *ends)
+    if c.linear_from is None or c.linear_to is None or c.level:
+        return c
+    width = c.linear_to - c.linear_from
+    low, high = (None if end is None else end * width for end in (c.low, c.high))
+    return replace(c, value=c.value * width, low=low, high=high)
 
 
 def blocks(release: Release) -> list[Content]:

@@ -8,6 +8,7 @@ from typing import Any
 from privreg import __version__
 from privreg._format import about, count_of, epsilon_delta, number, shown
 from privreg.estimators.loaded import LoadedModel
+from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import PrivateRegressor
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.report import budget, coefficients, guarantee
@@ -22,21 +23,6 @@ __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
 _NOTHING = Context()
 RECORD_ID = "privreg-deployment"
-_SELECTION = {
-    "K": "It first chooses columns by Kendall correlation: how often two records are in the same order by a column and "
-    "by the target.",
-    "L": "It first lets small groups of records vote for columns (SubLasso).",
-}
-_REGRESSION = {
-    "Tukey": "It fits many small models and draws one that lies in the middle of them.",
-    "BAS": "It fits a linear model to noisy sums over all records, in several rounds.",
-}
-_METHODS = {
-    "PrivateLinearRegression": "It finds the scale of every column with noise, chooses columns if there are too many "
-    "for the budget, and fits a linear model to noisy sums over all records.",
-    "TukeyRegression": _REGRESSION["Tukey"],
-    "BoostedAdaSSP": _REGRESSION["BAS"],
-}
 
 
 def report_page(release: Release, context: Context = _NOTHING) -> str:
@@ -95,7 +81,7 @@ def _request(release: Release, context: Context) -> list[Content]:
         ("Data", shown(context.data_name) if context.data_name else "not named"),
         ("To predict", shown(release.target)),
         (f"Columns offered ({len(release.columns)})", ", ".join(map(shown, release.columns)) or "none"),
-        ("Method", f"{release.method}. {_method(release.method)}".rstrip()),
+        ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),
         ("Protected", guarantee.unit_words(receipt)),
     ]
@@ -106,13 +92,6 @@ def _request(release: Release, context: Context) -> list[Content]:
     pairs += [("Date", shown(context.day)), ("Software", f"privreg {__version__}")]
     command: list[Content] = ["The command:", Code(shown(context.command_line))] if context.command_line else []
     return [Facts(pairs), *command]
-
-
-def _method(name: str) -> str:
-    """What a method does, in plain words."""
-    parts = name.removesuffix("-strict").removesuffix("-reference").split("-")
-    texts = [_SELECTION.get(part) or _REGRESSION.get(part) or _METHODS.get(part, "") for part in parts]
-    return " ".join(filter(None, texts))
 
 
 def _ledger(ledger: dict[str, Any]) -> str:

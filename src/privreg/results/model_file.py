@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from privreg import __version__
+from privreg.data.features import Feature, features_of_names
 from privreg.errors import ModelFileError
 from privreg.privacy.receipt import Receipt
 from privreg.results.json_values import entries, fields, flag, number, require, text, texts, whole
@@ -94,6 +95,11 @@ class ModelFile:
     columns: list[str]
     model: Any
     receipt: Receipt
+
+    @property
+    def features(self) -> list[Feature]:
+        """What the columns stand for."""
+        return features_of_names(self.columns, self.feature_names, self.categories or {})
 
 
 @contextmanager

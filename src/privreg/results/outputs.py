@@ -55,16 +55,18 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
 
 def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
     """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
-    from privreg.data.files import is_parquet_name, is_pattern, parquet_files
+    from privreg.data.files import format_of
+    from privreg.data.paths import files_at, has_end, stands_for_many
 
-    if not data.is_dir() and not is_pattern(data):
+    if not stands_for_many(data):
         return
-    taken = {_identity(file) for file in parquet_files(data)}
+    ends = format_of(data).ends
+    taken = {_identity(file) for file in files_at(data, ends)}
     for name, path in outputs.items():
         if path is None:
             continue
         place = Path(os.path.realpath(path))
-        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and is_parquet_name(place)
+        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and has_end(place, ends)
         if _identity(path) in taken or inside or place.match(os.path.realpath(data)):
             raise ValueError(f"{name} {path} would be one of the files of {data}; write it somewhere else")
 

@@ -118,11 +118,11 @@ class PrivateLinearRegression(PrivateRegressor):
         steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
         effects = self.model_.in_units(len(self._names))[:-1] * steps
         found = []
-        for category, (first, *others) in self._chosen_levels().items():
+        for first, *others in self._chosen_levels().values():
             for j in others:
                 difference = effects[j] - effects[first]
                 error = float(np.sqrt(difference @ self.model_.covariance @ difference))
-                name = f"{self._names[j]} − {self._names[first].removeprefix(f'{category}=')}"
+                name = f"{self._names[j]} − {self._features[first].level}"
                 found.append((name, float(difference @ self.model_.theta), error))
         return found
 
