@@ -169,7 +169,7 @@ def test_a_model_that_sees_the_data_is_noticed(monkeypatch):
     original = fitting.Fitting._finish
 
     def finish(self, theta, frame, sums):
-        return original(self, theta + 1e-15 * self._records.target.mean(), frame, sums)
+        return original(self, theta + 1e-15 * self._engine.target.mean(), frame, sums)
 
     monkeypatch.setattr(fitting.Fitting, "_finish", finish)
     assert outputs_alone(ONE)["wrong"]
