@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser bench bench-scaling accuracy audit paper theory readme docs clean
+.PHONY: demo test lint browser lowest package bench bench-scaling accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -20,6 +20,32 @@ lint: .venv/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Every test with the lowest version of each dependency that pyproject.toml allows. Needs the lowest Python, 3.11.
+lowest: browser
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e '.[test]'
+	.venv-lowest/bin/pytest -n auto --dist worksteal
+
+# What users download, in build/dist: the wheel must run the demo in an empty environment, and the source archive its own
+# tests in a folder where there is nothing else.
+package:
+	rm -rf build/dist build/tools
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/tools/bin/python -m build --outdir build/dist
+	set -e; away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; \
+	mkdir "$$away/demo" "$$away/source"; \
+	$(PYTHON) -m venv "$$away/user"; \
+	"$$away/user/bin/python" -m pip install --quiet --disable-pip-version-check build/dist/*.whl; \
+	(cd "$$away/demo" && ../user/bin/privreg demo); \
+	tar -xzf build/dist/*.tar.gz -C "$$away/source" --strip-components 1; \
+	cd "$$away/source"; \
+	$(PYTHON) -m venv .venv; \
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'; \
+	.venv/bin/pytest -n auto --dist worksteal
 
 # Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed,command}.json.
 bench: .venv/.stamp-test
@@ -83,4 +109,4 @@ theory: .venv/.stamp-test
 	touch $@
 
 clean:
-	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-lowest build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov

@@ -30,7 +30,7 @@ import numpy as np
 import privreg.estimators.base
 from audit import results
 from audit.distinguish import Audit, Claim, Free, along, calls_of, claims_for, draw_tests, fits, log_law, proved, replay
-from audit.tape import Call, Tape
+from audit.recording import Call, Recording
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso
 from privreg._types import Float64
 from privreg.estimators import tukey
@@ -191,11 +191,11 @@ def audit_kendall() -> Audit:
 
     def told(table: Float64, first: int) -> list[Call]:
         """The steps of a selection whose first round chooses this column."""
-        script = Tape(0)
+        script = Recording(0)
         script.calls = [Call(step, None, output=at) for step, at in zip(plan, (first, 0), strict=True)]
-        with Tape(0, script).running() as tape:
+        with Recording(0, script).running() as recording:
             selector.fit(table[:, :-1], table[:, -1])
-        return tape.calls
+        return recording.calls
 
     calls = [[told(table, first) for first in range(3)] for table in _kendall_tables()]
     laws = [[[log_law(c.statistic, s.scale) for c, s in zip(t, plan, strict=True)] for t in side] for side in calls]
@@ -365,7 +365,7 @@ def audit_refits() -> Audit:
 
     receipt = fit(0, SeededNoise(np.random.default_rng(0))).receipt_
     own = {step.name: step for step in receipt.steps}
-    counted, middle = own["count the records again"], own["median of the label"]
+    counted, middle = own["count the records again"], own["median of the target"]
     claims = _claims_of("flagship, whole refits", receipt)
 
     def draw(side: int, runs: int, noise: Noise) -> Float64:

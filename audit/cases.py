@@ -18,7 +18,7 @@ from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell,
 from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.cli import carry_out as carrying_out
 from privreg.cli.app import app
-from privreg.engines import layout
+from privreg.engines import parquet
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.receipt import Receipt
 
@@ -72,7 +72,7 @@ def fit_files(estimator: Any, cells: Cells) -> Released:
     if cells.levels is not None:
         columns["region"] = pa.array(cells.levels, pa.string())
     table = pa.table({**columns, "y": cells.numbers[:, -1]})
-    with tempfile.TemporaryDirectory() as folder, patch.object(layout, "PART_ROWS", 50):
+    with tempfile.TemporaryDirectory() as folder, patch.object(parquet, "PART_ROWS", 50):
         for first in range(0, max(table.num_rows, 1), 120):
             pq.write_table(table.slice(first, 120), Path(folder) / f"part.{first}.parquet", row_group_size=40)
         return _fitted(estimator, cells, ParquetTable(folder), "y", "float64")

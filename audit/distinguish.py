@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, logsumexp
 
-from audit.moves import passes
-from audit.tape import Added, Call, Tape
+from audit.changes import passes
+from audit.recording import Added, Call, Recording
 from privreg._types import Float64, Int64
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget
@@ -184,9 +184,9 @@ class Audit:
 
 def replay(act: Callable[[Any], Any], one: Any, two: Any, added: Added = NONE_ADDED, seed: int = 0) -> list[Pair]:
     """The steps of `act` on one table, and on the other with the same outputs."""
-    with Tape(seed).running() as first:
+    with Recording(seed).running() as first:
         act(one)
-    with Tape(seed, first, added).running() as second:
+    with Recording(seed, first, added).running() as second:
         act(two)
     return list(zip(first.calls, second.calls, strict=True))
 

@@ -143,7 +143,7 @@ def _scales(step: Event) -> list[float]:
         return [step.scale] * step.width + [step.off_scale] * (step.width * (step.width - 1) // 2)
     if isinstance(step, SampledPicks):
         return [step.scale] * step.picks
-    return [step.scale] * step.coordinates if isinstance(step, Gaussian) else [step.scale]  # type: ignore[union-attr]
+    return [step.scale] * step.coordinates if isinstance(step, Gaussian) else [step.parameters["scale"]]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.tape import Added
+from audit.recording import Added
 
 Float64 = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.fuzz.text import NASTY_LINES
 from audit.neighbours import Cells, make_table, neighbour
-from audit.tape import NOWHERE, Added
+from audit.recording import NOWHERE, Added
 
 Neighbour = Callable[[np.random.Generator, Cells, str, Sequence[float]], tuple[Cells, Added]]
 

@@ -2,7 +2,7 @@
 
     python -m audit.replay [--pairs 10000]
 
-For each pair a fit is recorded on one table and replayed on the other (audit/tape.py). Checked are: the calls and
+For each pair a fit is recorded on one table and replayed on the other (audit/recording.py). Checked are: the calls and
 their parameters; the lines run where it is decided what is released; what each step asks of the noise; how far each
 statistic moved, exactly; the receipt, alone and between the two; and all that leaves the fit: every attribute, model
 file, summary, warnings, and for the command its output, report and ledger, byte for byte.
@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from audit import results
-from audit.asked import wrong_noise
 from audit.cases import CASES, Case, numbers_in
-from audit.moves import moved
+from audit.changes import changed
 from audit.neighbours import KINDS, Cells, neighbour, the_other_way
 from audit.receipts import wrong_receipt
-from audit.tape import NOWHERE, Added, Diverged, Tape
+from audit.recording import NOWHERE, Added, Diverged, Recording
+from audit.requested_noise import wrong_noise
 
 CHECKS = {
     "calls": "the same steps with the same parameters, in the same order",
@@ -47,24 +47,24 @@ CHECKS = {
 class Outcome:
     """A fit that was recorded, and what left it."""
 
-    tape: Tape
+    recording: Recording
     released: dict[str, Any] = field(default_factory=dict)
     receipt: Any = None
     said: str = ""
 
 
-def run(case: Case, cells: Cells, seed: int, replay: Tape | None = None, added: Added = NOWHERE) -> Outcome:
+def run(case: Case, cells: Cells, seed: int, replay: Recording | None = None, added: Added = NOWHERE) -> Outcome:
     """Fit, and keep what happened."""
-    outcome = Outcome(Tape(seed, replay, added))
+    outcome = Outcome(Recording(seed, replay, added))
     try:
         # As a caller may have set it, so that a number that is too small or large would show.
-        with outcome.tape.running(), _listening() as said, np.errstate(all="raise"):
+        with outcome.recording.running(), _listening() as said, np.errstate(all="raise"):
             outcome.released, outcome.receipt = case.fit(cells)
         outcome.said = said.getvalue()
     except Diverged as diverged:
-        outcome.tape.wrong("calls", str(diverged))
+        outcome.recording.wrong("calls", str(diverged))
     except Exception as error:
-        outcome.tape.wrong("messages", f"{type(error).__name__}: {error}")
+        outcome.recording.wrong("messages", f"{type(error).__name__}: {error}")
     return outcome
 
 
@@ -93,13 +93,13 @@ def _listening() -> Iterator[io.StringIO]:
 
 def compare(one: Outcome, two: Outcome, rows: int = 1) -> tuple[set[str], dict[str, float], list[str]]:
     """Checks that failed, the largest move of each step as a part of what is allowed, and what is wrong in words."""
-    wrong = [*one.tape.found, *two.tape.found]
-    wrong += [("noise", text) for o in (one, two) for call in o.tape.calls if (text := wrong_noise(call))]
+    wrong = [*one.recording.found, *two.recording.found]
+    wrong += [("noise", text) for o in (one, two) for call in o.recording.calls if (text := wrong_noise(call))]
     worst: dict[str, float] = {}
-    for before, after in zip(one.tape.calls, two.tape.calls, strict=False):
+    for before, after in zip(one.recording.calls, two.recording.calls, strict=False):
         if before.step != after.step:
             break
-        part = moved(before, after, rows)
+        part = changed(before, after, rows)
         kind = _kind(before.step.name)
         worst[kind] = max(worst.get(kind, 0.0), part)
         if part > 1:
@@ -111,21 +111,23 @@ def compare(one: Outcome, two: Outcome, rows: int = 1) -> tuple[set[str], dict[s
 
 
 def _differences(one: Outcome, two: Outcome, rows: int) -> Iterable[tuple[str, str]]:
-    if len(one.tape.calls) != len(two.tape.calls):
+    if len(one.recording.calls) != len(two.recording.calls):
         yield "calls", "one fit has more steps than the other"
-    if one.tape.path != two.tape.path:
-        at = next((i for i, (a, b) in enumerate(zip(one.tape.path, two.tape.path, strict=False)) if a != b), -1)
-        yield "path", f"the fits part at {one.tape.path[at][0]}"
+    if one.recording.path != two.recording.path:
+        at = next(
+            (i for i, (a, b) in enumerate(zip(one.recording.path, two.recording.path, strict=False)) if a != b), -1
+        )
+        yield "path", f"the fits part at {one.recording.path[at][0]}"
     if one.said != two.said:
         yield "messages", "what is printed or logged differs"
-    if one.tape.warned != two.tape.warned:
-        yield "messages", f"warnings differ: {one.tape.warned} and {two.tape.warned}"
+    if one.recording.warned != two.recording.warned:
+        yield "messages", f"warnings differ: {one.recording.warned} and {two.recording.warned}"
     for name in one.released.keys() | two.released.keys():
         if one.released.get(name) != two.released.get(name):
             yield "release", f"{name} differs"
     if one.receipt.to_dict() != two.receipt.to_dict():
         yield "receipt", "receipts differ"
-    text = wrong_receipt(one.receipt, [call.step for call in one.tape.calls], rows)
+    text = wrong_receipt(one.receipt, [call.step for call in one.recording.calls], rows)
     if text:
         yield "receipt", text
 
@@ -158,7 +160,7 @@ def check_pair(name: str, number: int) -> Pair:
     if (number + number // len(KINDS)) % 2:
         table, longer, added = longer, table, the_other_way(added)
     one = run(case, table, seed=number)
-    two = run(case, longer, seed=number + 1, replay=one.tape, added=added)
+    two = run(case, longer, seed=number + 1, replay=one.recording, added=added)
     return Pair(name, kind, *compare(one, two, case.rows))
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from measure import Figures, taking_turns, write
-from privreg.privacy.ledger.ledger import Ledger, Request
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request
 
 PRIVREG = str(Path(sys.executable).parent / "privreg")
 PEER = """

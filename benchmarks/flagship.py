@@ -40,14 +40,15 @@ Patch = Callable[[], None]
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
-    from privreg.estimators.private_linear import fitting, schedule
+    from privreg.estimators.private_linear import fitting, phases, schedule
     from privreg.estimators.private_linear.model import WinsorisedModel
+    from privreg.estimators.private_linear.state import Setting
     from privreg.mechanisms import spread
 
     def constants(**values: Any) -> Patch:
         def patch() -> None:
             for name, value in values.items():
-                homes = [module for module in (fitting, schedule, spread) if hasattr(module, name)]
+                homes = [module for module in (fitting, phases, schedule, spread) if hasattr(module, name)]
                 for module in homes:
                     setattr(module, name, value)
                 assert homes, name
@@ -61,16 +62,13 @@ def ablations() -> dict[str, Patch]:
             result += coefficients[j] * table[int(j)]
         return result
 
-    def never(self: fitting.Fitting) -> bool:  # noqa: ARG001
-        return False
-
     return {
         "zCDP instead of Gaussian DP": in_zcdp,
-        "two phases, all columns chosen by the label": constants(PHASES=(0.5, 0.5), _LAST=1, LATER=0.0),
+        "two phases, all columns chosen by the label": constants(PHASES=(0.5, 0.5), LATER=0.0),
         "all columns chosen by the label": constants(LATER=0.0),
         "k = 5": constants(MOST_COLUMNS=5),
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
-        "no second terms for long tails": lambda: setattr(fitting.Fitting, "_two_terms", never),
+        "no second terms for long tails": lambda: setattr(Setting, "two_terms", False),
         "predictions not winsorised": lambda: setattr(WinsorisedModel, "predict", predict_unclipped),
         "no mean of the label": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
         "constant below S = 30 instead of 50": constants(SMALLEST_SIZE=30),

@@ -26,8 +26,9 @@ from sklearn.metrics import r2_score
 from privreg import DPKendall
 from privreg.estimators.methods import with_published_ridge
 from privreg.paper import make_method
+from privreg.paper.catalogue import published
 from privreg.paper.folder import DataSet, find, load
-from privreg.paper.results import Results, as_json
+from privreg.paper.results import COMPARED, Results, as_json
 from privreg.paper.results import load as load_results
 from privreg.paper.trials import JITTER
 
@@ -39,13 +40,8 @@ VOTES = {"votes, groups of d": 0, f"votes, groups of {K + 1}": K + 1}
 
 def other_signs(results: Results) -> list[tuple[int, str]]:
     """(task, method) of the selecting methods whose sign differs."""
-    found = []
-    for task, row in results.medians(K).items():
-        for method in ("L-BAS", "L-Tukey", "K-BAS", "K-Tukey"):
-            theirs = results.published(task, method, K)
-            if theirs is not None and (row[with_published_ridge(method)] > 0) != (theirs > 0):
-                found.append((task, method))
-    return found
+    differ = results.signs(K, reference=True)["differ"]
+    return [(row["task"], row["method"]) for row in differ if row["method"] in COMPARED]
 
 
 def votes(X: Any, y: Any, group: int, rng: np.random.Generator) -> Any:
@@ -98,7 +94,7 @@ def main(folder: Path) -> None:
         medians = list(pool.map(median, cases))
     found: dict[str, dict[str, Any]] = {}
     for (_, task, method, way), value in zip(cases, medians, strict=True):
-        row = found.setdefault(f"{task} {method}", {"published": as_json(results.published(task, method, K))})
+        row = found.setdefault(f"{task} {method}", {"published": as_json(published(K)[task][method])})
         row[way] = as_json(value)
     text = json.dumps(found, indent=1, ensure_ascii=False)
     (RESULTS / "selection.json").write_text(text + "\n")

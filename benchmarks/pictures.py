@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import sqrt
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib as mpl
 import numpy as np
@@ -18,9 +19,11 @@ from matplotlib.figure import Figure
 from privreg._types import Float64
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
-from privreg.estimators.private_linear.fitting import FEATURE_LIMIT, Fitting
+from privreg.estimators.private_linear import fitting
 from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.private_linear.phases import newton
 from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
+from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.values import BINS, FIRST_BIN, count_distances
 from privreg.mechanisms.median import noisy_median, plan_median
 from privreg.mechanisms.moments import Moments
@@ -56,10 +59,10 @@ def normal_table(rows: int, columns: int, signal: float, generator: np.random.Ge
     return X, X @ effects + sqrt(1 - signal) * generator.normal(size=rows), effects
 
 
-def fitting(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator, kind: type[Fitting]) -> Fitting:
-    """A fit that has not begun, with seeded noise."""
+def fitted(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator) -> WinsorisedModel:
+    """The model of a fit with seeded noise."""
     account = AdaptiveAccount(Budget(epsilon, DELTA), SeededNoise(generator))
-    return kind(account, MemoryEngine(read_table(X), y, 1), None)
+    return fitting.fit(account, MemoryEngine(read_table(X), y, 1), None).model
 
 
 def coefficients(model: WinsorisedModel, columns: int) -> Float64:
@@ -79,8 +82,7 @@ def noise_numbers(trials: int = 60) -> Numbers:
         bands = []
         for i, epsilon in enumerate(epsilons):
             fits = [
-                coefficients(fitting(X, y, epsilon, np.random.default_rng([2, rows, i, t]), Fitting).run(), 5)[0]
-                for t in range(trials)
+                coefficients(fitted(X, y, epsilon, np.random.default_rng([2, rows, i, t])), 5)[0] for t in range(trials)
             ]
             bands.append(np.quantile(np.array(fits) / exact, [0.1, 0.5, 0.9]).tolist())
         found["tables"][str(rows)] = {"least squares": exact, "10, 50, 90 % of fits / least squares": bands}
@@ -118,7 +120,7 @@ def spread_numbers() -> Numbers:
     centre = noisy_median(account, plan_median("median", pick_epsilon(schedule.medians * part)), values)
     step = plan_histogram("spread", schedule.histograms * part)
     histogram = noisy_histogram(account, step, values, centre)
-    spread = read_spread(histogram, step.scale / step.grid, rows, FEATURE_LIMIT)
+    spread = read_spread(histogram, step.scale / step.grid, rows, fitting.FEATURE_LIMIT)
     exact = count_distances(values, centre)
     shown = np.flatnonzero((2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS) / 2) >= 32) & (np.arange(BINS) < 130))
     low, high = centre - spread.limit, centre + spread.limit
@@ -175,14 +177,18 @@ def draw_spread(numbers: Numbers) -> Figure:
 # ---- three phases
 
 
-class Watched(Fitting):
-    """A fit that remembers the model after each phase."""
+def after_each_phase(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator) -> list[WinsorisedModel]:
+    """The models of one fit after each of its phases."""
+    models: list[WinsorisedModel] = []
 
-    def _newton(self, theta: Float64, frame: Float64, moments: Moments) -> tuple[Float64, Float64]:
-        theta, frame = super()._newton(theta, frame, moments)
-        blank = np.zeros((len(theta), len(theta)))
-        self.after = [*getattr(self, "after", []), WinsorisedModel(self.target, tuple(self.terms), theta, blank)]
-        return theta, frame
+    def watched(setting: Setting, state: State, moments: Moments) -> State:
+        after = newton(setting, state, moments)
+        models.append(WinsorisedModel(after.target, after.terms, after.theta, np.zeros_like(after.frame)))
+        return after
+
+    with patch.object(fitting, "newton", watched):
+        last = fitted(X, y, epsilon, generator)
+    return [*models, last]
 
 
 def phase_numbers(trials: int = 60) -> Numbers:
@@ -195,9 +201,7 @@ def phase_numbers(trials: int = 60) -> Numbers:
         for t in range(trials):
             generator = np.random.default_rng([4, i, t])
             X, y, effects = normal_table(rows, columns, 0.5, generator)
-            watched = fitting(X, y, epsilon, generator, Watched)
-            last = watched.run()
-            models = [*watched.after, last]  # type: ignore[attr-defined]
+            models = after_each_phase(X, y, epsilon, generator)
             errors.append([sqrt(((coefficients(m, columns) - effects) ** 2).mean()) for m in models])
             exact = np.linalg.lstsq(np.column_stack([np.ones(rows), X]), y)[0][1:]
             sampling.append(sqrt(((exact - effects) ** 2).mean()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import scaling_tables
-from privreg.estimators.methods import ALL_METHODS, FLAGSHIP, REFERENCE, with_published_ridge
+from privreg.estimators.methods import FLAGSHIP, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.catalogue import published
 from privreg.paper.digits import pretty
 from privreg.paper.results import COMPARED, Results, load, positive
@@ -65,7 +65,7 @@ def paper_table() -> str:
 
 
 LN3 = 1.0986
-_PRIVATE = (FLAGSHIP, *(m for m in ALL_METHODS if m not in (FLAGSHIP, "NonDP", *REFERENCE)))
+_PRIVATE = (FLAGSHIP, *(m for m in REGISTRY if m not in (FLAGSHIP, "NonDP", *REFERENCE)))
 _TITLES = {"NonDP": "least squares, not private"} | {m: f"{m} †" for m in ("Tukey", "L-Tukey", "K-Tukey")}
 
 
@@ -123,7 +123,7 @@ def signs(k: int = 5) -> list[tuple[str, str, list[str]]]:
         if cause == OPEN and "without noise" in others:
             text += f" (without noise in the selection {pretty(others['without noise'])})"
         cell = ours.cell(task, method, k)
-        spread = [pretty(q) for q in (cell.q25, cell.q75) if q is not None] if cell else []
+        spread = [pretty(q) for q in (cell.quartiles or ())[::2]] if cell else []
         cells = [ours.datasets[task].name, method, pretty(float(row["ours"])), " … ".join(spread), pretty(paper), text]
         found.append((method, cause, cells))
     return found
@@ -271,7 +271,7 @@ def picture() -> str:
     """The demo's real output as SVG, without the web font that rich would link to."""
     from rich.console import Console
 
-    from privreg.cli.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
+    from privreg.cli.run_demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
     from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True, highlight=False)

@@ -2,17 +2,49 @@
 
 from math import inf, log
 
+import pytest
+
 from privreg import _format as words
 
 
 def test_numbers():
     assert [words.number(v) for v in (0.0, -0.0, 0.49762, 1990.0, -43523.4, 123456.0, 4.6e-06, 1e12, inf)] == [
-        *("0", "0", "0.49762", "1990", "−43,523", "123,460", "4.6e−6", "1e12", "∞")
+        *("0", "0", "0.49762", "1990", "−43,523", "123,460", "4.6e-6", "1e12", "∞")
     ]
-    assert words.small(1e-6) == "1e-6"
-    assert words.small(0.01) == "0.01"
+    assert words.number(-4.6e-6) == "−4.6e-6"
+    assert words.number(570.4, 2) == "570"
+    assert words.epsilon_delta(1.0, 1e-6) == "ε = 1, δ = 1e-6"
+    assert words.tenths_percent(792) == "79.2 %"
     assert words.span(None, 1.0) == ""
     assert words.span(-1.0, 2.5) == "−1 … 2.5"
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text", "error_text"),
+    [
+        (0.51658, 0.0121, "0.517", "0.012"),
+        (0.8, 0.0961, "0.800", "0.096"),
+        (0.7324, 0.0996, "0.73", "0.10"),
+        (-43523.4, 570.0, "−43,520", "570"),
+        (-0.003, 12.0, "0", "12"),
+        (1.5e-5, 2.3e-6, "1.5e-5", "2.3e-6"),
+        (1.23456e12, 3.3e9, "1.2346e12", "3.3e9"),
+        (1.797e308, 1e308, "1.8e308", "1e308"),  # rounding it would overflow
+        (2.0, inf, "2", "∞"),
+        (2.0, 0.0, "2", "0"),
+        (inf, 1.0, "∞", "1.0"),
+    ],
+)
+def test_as_many_digits_as_the_error_supports(value, error, text, error_text):
+    assert (words.supported(value, error), words.supported(error, error)) == (text, error_text)
+    assert words.supported(value, None) == words.number(value)
+    assert words.supported(None, error) == ""
+
+
+def test_tables_as_text():
+    rows = [("name", "n"), ("a", "10"), ("bc", "9")]
+    assert words.text_table(rows) == ["name   n", "────  ──", "a     10", "bc     9"]
+    assert words.text_table(rows, left=2) == ["name  n", "────  ──", "a     10", "bc    9"]
 
 
 def test_bounds_are_rounded_up():

@@ -9,7 +9,7 @@ import numpy as np
 from audit.bits.cases import Case, Finding, finding, fit, tukey_case
 from audit.bits.points import draw_step
 from audit.distinguish import calls_of, log_law
-from audit.tape import Call
+from audit.recording import Call
 from privreg._types import Float64
 from privreg.mechanisms.depth import LATTICE, STRICT, draw_deep
 from privreg.privacy.events import ProposeTestRelease

@@ -1,4 +1,4 @@
-"""Estimators with a table for each, fitted on tape and fitted again with the same outputs."""
+"""Estimators with a table for each, fitted on recording and fitted again with the same outputs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from audit.cases import frozen
-from audit.tape import NOWHERE, Added, Diverged, Tape
+from audit.recording import NOWHERE, Added, Diverged, Recording
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg._types import Float64, Int64
 from privreg.estimators.select_then_regress import SelectThenRegress
@@ -91,16 +91,16 @@ def cases(names: Sequence[str] | None = None) -> list[Case]:
 
 
 def fit(
-    case: Case, replay: Tape | None = None, added: Added = NOWHERE, n_jobs: int = 1, seed: int = 1
-) -> tuple[Tape, Any]:
-    """One fit on tape, and the model that came out of it."""
+    case: Case, replay: Recording | None = None, added: Added = NOWHERE, n_jobs: int = 1, seed: int = 1
+) -> tuple[Recording, Any]:
+    """One fit on recording, and the model that came out of it."""
     model = case.make(n_jobs)
-    with Tape(seed, replay, added).running() as tape:
+    with Recording(seed, replay, added).running() as recording:
         model.fit(case.X, case.y) if case.people is None else model.fit(case.X, case.y, case.people)
-    return tape, model
+    return recording, model
 
 
-def compare(case: Case, base: Tape, how: str, n_jobs: int = 1) -> list[str]:
+def compare(case: Case, base: Recording, how: str, n_jobs: int = 1) -> list[str]:
     """Fit again with the outputs of `base`; the steps whose statistic is not the same, bit for bit."""
     try:
         again, _ = fit(case, base, n_jobs=n_jobs, seed=2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from audit.bits.cases import Finding, cases, finding, fit
 from audit.draws import _follows
-from audit.tape import Added
+from audit.recording import Added
 from privreg._types import Float64, Int64
 from privreg.privacy.events import Gaussian, Laplace
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise

@@ -10,7 +10,7 @@ import numpy as np
 
 from audit.bits.cases import Finding, cases, finding, fit
 from audit.cases import frozen
-from audit.tape import NOWHERE, Added, Call, Tape
+from audit.recording import NOWHERE, Added, Call, Recording
 from privreg.estimators.private_linear import fitting
 from privreg.kernels.values import LARGEST, MANTISSA, code_of, value_of
 from privreg.mechanisms import count, spread
@@ -131,7 +131,7 @@ def _covers_grid(bounds: list[tuple[int, int]]) -> bool:
     return joined and all(high > low for low, high in bounds)
 
 
-def _off_grid(floats: list[tuple[Event, Any]], base: Tape) -> Iterator[str]:
+def _off_grid(floats: list[tuple[Event, Any]], base: Recording) -> Iterator[str]:
     assert count.GRID == spread.GRID == 2**28
     outputs = {call.step: call.output for call in base.calls}
     for step, value in floats:

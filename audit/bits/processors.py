@@ -47,9 +47,9 @@ def kernels(
     """Sums of products go through BLAS, which adds in an order of its own on each processor."""
     expected, repeated = {}, []
     for case in cases(names):
-        tape, handed = fit_handed(case)
-        expected[case.name] = digests(tape)
-        repeated.append((case.name, case.X, case.y, case.people, outputs_of(tape), handed.noted))
+        recording, handed = fit_handed(case)
+        expected[case.name] = digests(recording)
+        repeated.append((case.name, case.X, case.y, case.people, outputs_of(recording), handed.noted))
     expected["large sums"] = large_sums(records)
     matrices = eigenvalues.products(40)
     work = {"cases": repeated, "matrices": matrices, "records": records}

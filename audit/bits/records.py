@@ -11,7 +11,7 @@ import numpy as np
 
 from audit.bits.cases import Finding, cases, compare, finding, fit
 from audit.cases import frozen
-from audit.tape import Added, Tape
+from audit.recording import Added, Recording
 from privreg import TukeyRegression
 from privreg._types import Float64, Int64
 from privreg.estimators import sub_lasso
@@ -67,10 +67,10 @@ def shuffle(groups: list[Int64], n: int, rng: np.random.Generator) -> Int64:
     return np.array(rows)
 
 
-def _regrouped(tape: Tape, rows: Int64) -> Tape:
-    kept = Tape(0)
-    kept.calls = tape.calls
-    kept.groups = [(m, drawn[rows] if drawn.size == rows.size else drawn) for m, drawn in tape.groups]
+def _regrouped(recording: Recording, rows: Int64) -> Recording:
+    kept = Recording(0)
+    kept.calls = recording.calls
+    kept.groups = [(m, drawn[rows] if drawn.size == rows.size else drawn) for m, drawn in recording.groups]
     return kept
 
 

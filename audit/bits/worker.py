@@ -20,7 +20,7 @@ from audit.bits import eigenvalues
 from audit.bits.cases import Case, cases, fit
 from audit.bits.outputs import leaving
 from audit.cases import frozen
-from audit.tape import Call, Tape
+from audit.recording import Call, Recording
 from privreg.estimators import boosted_adassp
 from privreg.estimators.private_linear import design
 from privreg.kernels import boosting, moments
@@ -65,22 +65,22 @@ class Handed:
             yield self
 
 
-def fit_handed(case: Case, given: list[Any] | None = None, replay: Tape | None = None) -> tuple[Tape, Handed]:
+def fit_handed(case: Case, given: list[Any] | None = None, replay: Recording | None = None) -> tuple[Recording, Handed]:
     with Handed(given).running() as handed:
         return fit(case, replay)[0], handed
 
 
-def outputs_of(tape: Tape) -> Tape:
-    """A tape with what a repetition needs, and no more: steps, outputs and groups."""
-    kept = Tape(0)
-    kept.calls = [Call(call.step, None, output=call.output) for call in tape.calls]
-    kept.groups = list(tape.groups)
+def outputs_of(recording: Recording) -> Recording:
+    """A recording with what a repetition needs, and no more: steps, outputs and groups."""
+    kept = Recording(0)
+    kept.calls = [Call(call.step, None, output=call.output) for call in recording.calls]
+    kept.groups = list(recording.groups)
     return kept
 
 
-def digests(tape: Tape) -> Digests:
+def digests(recording: Recording) -> Digests:
     """Of all steps but the smallest eigenvalue, which is a float's (audit.bits.eigenvalues)."""
-    return [(c.step.name, _digest(c.statistic)) for c in tape.calls if c.step.name != EIGENVALUE]
+    return [(c.step.name, _digest(c.statistic)) for c in recording.calls if c.step.name != EIGENVALUE]
 
 
 def _digest(value: Any) -> str:
@@ -114,13 +114,13 @@ def repeat(work: dict[str, Any]) -> dict[str, Any]:
 
     known = {case.name: case for case in cases()}
     seen, unlike, differed = {}, [], 0.0
-    for name, X, y, people, tape, noted in work["cases"]:
+    for name, X, y, people, recording, noted in work["cases"]:
         case = replace(known[name], X=X, y=y, people=people)
-        again, handed = fit_handed(case, noted, tape)
+        again, handed = fit_handed(case, noted, recording)
         seen[name] = digests(again)
         differed = max(differed, handed.differed)
-        if len(tape.calls) < 50:  # nothing new in the long ones
-            first, second = (leaving(fit(case, tape, seed=seed)[1]) for seed in (5, 6))
+        if len(recording.calls) < 50:  # nothing new in the long ones
+            first, second = (leaving(fit(case, recording, seed=seed)[1]) for seed in (5, 6))
             unlike += [] if first == second else [name]
     seen["large sums"] = large_sums(work["records"])
     compiled = f"compiled for {cpu_target.target_context.codegen().magic_tuple()[1]}"

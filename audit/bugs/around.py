@@ -7,10 +7,10 @@ import numpy as np
 import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.data import frames, tables
-from privreg.engines import registry as opening
-from privreg.estimators.private_linear import fitting
+from privreg.engines import memory
+from privreg.estimators.dp_kendall import DPKendall
+from privreg.estimators.private_linear import fitting, phases
 from privreg.estimators.private_linear.design import unexplained
-from privreg.estimators.selector import PrivateSelector
 from privreg.kernels.totals import total_of
 from privreg.mechanisms import count, median
 from privreg.privacy.account import Account
@@ -70,34 +70,33 @@ def _observed_levels(frame: Any, categories: Any) -> Any:
     return _columns_of(frame, seen)
 
 
-def _stop_early(self: Any, phase: int, theta: Any, frame: Any) -> Any:
+def _stop_early(setting: Any, phase: int, counts: Any) -> int:
     """The clip is chosen by noise or fixed, as the number of records is even or odd."""
-    if phase == 1 and self._engine.n_records % 2:
-        self._clip = lambda *_: 0
-    return _moments(self, phase, theta, frame)
+    if phase == 1 and setting.engine.n_records % 2:
+        return 0
+    return _pick_clip(setting, phase, counts)
 
 
-def _look_twice(self: Any, phase: int, theta: Any, frame: Any) -> Any:
+def _look_twice(setting: Any, state: Any, phase: int) -> Any:
     """Nothing comes of the branch yet."""
-    if self._engine.n_records % 2:
-        self._two_terms()
-    return _moments(self, phase, theta, frame)
+    if setting.engine.n_records % 2:
+        phases.unclipped(setting)
+    return _moments(setting, state, phase)
 
 
-def _true_quantile(self: Any, phase: int, theta: Any, frame: Any) -> Any:
+def _true_quantile(setting: Any, state: Any, phase: int) -> Any:
     """Of the candidates for the clip one is picked with noise, but all are the true quantile."""
-    clips = self._clips(phase)
-    if len(clips) > 1:
-        residuals = np.abs(self._engine.derive(unexplained(self._design(), theta)))
-        true = float(np.quantile(residuals, 0.9)) + 1e-3 if residuals.size else 1.0
-        self._clips = lambda _: np.full(clips.size, true)
-    return _moments(self, phase, theta, frame)
+    clips = _clip_candidates(setting, state, phase)
+    if len(clips) == 1:
+        return clips
+    residuals = np.abs(setting.engine.derive(unexplained(state.design, state.theta)))
+    return np.full(clips.size, float(np.quantile(residuals, 0.9)) + 1e-3 if residuals.size else 1.0)
 
 
-_moments = fitting.Fitting._moments
+_moments, _pick_clip, _clip_candidates = phases.moments, phases.pick_clip, phases.clip_candidates
 
 
-_learn = PrivateSelector._learn
+_learn = DPKendall._learn
 
 
 def _free_ranking(self: Any, account: Any, records: Any) -> None:
@@ -149,19 +148,19 @@ BUGS = {
     ),
     "true quantile": Bug(
         "residuals clipped at their true quantile",
-        changing((fitting.Fitting, "_moments", _true_quantile)),
+        changing((phases, "clip_candidates", _true_quantile)),
         "PrivateLinearRegression, k",
         "release",
     ),
     "a branch on the data": Bug(
         "the clip fixed or chosen by a look at the records",
-        changing((fitting.Fitting, "_moments", _stop_early)),
+        changing((phases, "pick_clip", _stop_early)),
         "PrivateLinearRegression, k",
         "calls",
     ),
     "a branch without consequences": Bug(
         "one more function called if the number of records is odd",
-        changing((fitting.Fitting, "_moments", _look_twice)),
+        changing((fitting, "moments", _look_twice)),
         "PrivateLinearRegression, k",
         "path",
     ),
@@ -173,18 +172,18 @@ BUGS = {
     ),
     "a free ranking": Bug(
         "columns ranked by the data when all are chosen and nothing is spent",
-        changing((PrivateSelector, "_learn", _free_ranking)),
+        changing((DPKendall, "_learn", _free_ranking)),
         "DPKendall, all columns",
         "release",
     ),
     "filled with the mean": Bug(
         "missing values filled with the column's mean",
-        changing((opening, "read_table", _filled_with_the_mean)),
+        changing((memory, "read_table", _filled_with_the_mean)),
         FLAGSHIP,
         "statistics",
     ),
     "standardised": Bug(
-        "columns standardised before the fit", changing((opening, "read_table", _standardised)), BAS, "statistics"
+        "columns standardised before the fit", changing((memory, "read_table", _standardised)), BAS, "statistics"
     ),
     "levels from the data": Bug(
         "levels of a category read off the data",

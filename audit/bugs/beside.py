@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-import privreg.cli.fit
+import privreg.cli.run_fit
 from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import carry_out as carrying_out
 from privreg.engines.memory import MemoryEngine
 from privreg.errors import SchemaError
+from privreg.estimators.private_linear import fitting
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
-from privreg.estimators.private_linear.fitting import Fitting
 from privreg.mechanisms import mean
 
 
@@ -53,11 +53,11 @@ def _learn_and_score(self: Any, account: Any, records: Any) -> None:
         self._score = float(np.nan_to_num(1 - np.mean((records.target - self.intercept_) ** 2)))
 
 
-_warnings = Fitting.warnings
+_warnings = fitting.warnings
 
 
-def _count_in_a_warning(self: Any) -> list[str]:
-    return [*_warnings(self), f"{self._engine.n_records} complete records were used."]
+def _count_in_a_warning(setting: Any, state: Any) -> list[str]:
+    return [*_warnings(setting, state), f"{setting.engine.n_records} complete records were used."]
 
 
 _carry_out = carrying_out.carry_out
@@ -141,11 +141,11 @@ BUGS = {
     ),
     "n in a warning": Bug(
         "the true count in a warning of the model",
-        changing((Fitting, "warnings", _count_in_a_warning)),
+        changing((fitting, "warnings", _count_in_a_warning)),
         FLAGSHIP,
         "release",
     ),
     "rows on the terminal": Bug(
-        "the number of rows printed", changing((privreg.cli.fit, "carry_out", _tell_rows)), "privreg fit", "release"
+        "the number of rows printed", changing((privreg.cli.run_fit, "carry_out", _tell_rows)), "privreg fit", "release"
     ),
 }

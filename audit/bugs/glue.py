@@ -9,11 +9,11 @@ from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import carry_out as carrying_out
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import opening as dask_opening
-from privreg.engines.dask import parts as dask_parts
+from privreg.engines.dask import tasks as dask_tasks
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
-from privreg.privacy.ledger.ledger import RECORD, people_by
+from privreg.privacy.ledger.request import unit_of
 
 
 def _by_python_equality(values: Any) -> Any:
@@ -60,12 +60,12 @@ def _in_percent(estimator: Any, file: Any, columns: Any, stage: Any) -> None:
 _fit = carrying_out._fit
 
 
-def _each_part(self: Any, what: str, function: Any) -> Any:
-    def one(part: int) -> Any:
-        self.tell(f"{what}: {sum(found.records for found in self._found[: part + 1])}")
-        return function(part)
+def _each_part(self: Any, what: str, task: Any, columns: Any, *given: Any) -> Any:
+    def one(part: Any, kept: Any, *more: Any) -> Any:
+        self.tell(f"{what}: {sum(self._counts[: self._parts.index(part) + 1])}")
+        return task(part, kept, *more)
 
-    return _sum(self, what, one)
+    return _sum(self, what, one, columns, *given)
 
 
 _sum = StreamedEngine._sum
@@ -77,11 +77,9 @@ class _Remembered:
     def __init__(self) -> None:
         self.name: str | None = None
 
-    def __call__(self, groups: Any) -> str:
-        if groups is None:
-            return RECORD
-        self.name = self.name or tables.name_of(groups)
-        return people_by(self.name)
+    def __call__(self, people: bool, column: Any) -> str:
+        self.name = self.name or column
+        return unit_of(people, self.name)
 
 
 def _refuse_odd_lines(self: Any, block: bytes, columns: Any) -> Any:
@@ -109,7 +107,7 @@ BUGS = {
     ),
     "partitions as they are": Bug(
         "the type that a partition happens to have decides how its cells are read",
-        changing((dask_parts, "as_declared", _as_the_partition_has_it)),
+        changing((dask_tasks, "as_declared", _as_the_partition_has_it)),
         "PrivateLinearRegression, Dask",
         "messages",
     ),
@@ -142,7 +140,7 @@ BUGS = {
     ),
     "an old unit": Bug(
         "the name of the people of an earlier fit kept for the next",
-        changing((budgeted, "ledger_unit", _Remembered())),
+        changing((budgeted, "unit_of", _Remembered())),
         "DPKendall, all columns",
         "unit",
     ),

@@ -12,8 +12,10 @@ from typing import Any
 from audit.fuzz.draw import Draw, damaged
 from audit.fuzz.outcome import Finding, folder, input_file, outcome
 from audit.fuzz.record import CANARY
-from privreg.cli.ledger import run_history, run_status
-from privreg.privacy.ledger.ledger import Ledger, Request
+from privreg.cli.ledger import history
+from privreg.cli.ledger import status as show_status
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request
 
 REQUEST = Request(Decimal("0.25"), Decimal("1e-7"), "fuzz", mu_squared=Fraction(1, 100))
 # fmt: off
@@ -68,8 +70,8 @@ def fuzz_ledger(data: bytes) -> None:
     if mode in (1, 2, 3) and found.message is None and found.value != totals:
         raise Finding(f"damage changes what is left: {found.value}"[:300])
     name, as_json = draw.pick((None, "people")), draw.number(3) > 0
-    outcome(run_status, path, name, as_json, prints=True)
-    outcome(run_history, path, name, as_json, prints=True)
+    outcome(show_status, path, name, as_json, prints=True)
+    outcome(history, path, name, as_json, prints=True)
     _spend(ledger)
 
 

@@ -13,8 +13,10 @@ from audit.fuzz.draw import Draw, damaged
 from audit.fuzz.outcome import Finding, folder, input_file, outcome
 from audit.fuzz.record import CANARY
 from privreg.errors import NotPrivateWarning
+from privreg.estimators.loaded import load_model
 from privreg.paper import make_method
-from privreg.results.model_file import _digest, load_model, save_model
+from privreg.results.model_file import _digest, save_model
+from privreg.results.release import release_of
 
 # fmt: off
 ODD_VALUES: tuple[Any, ...] = (
@@ -36,7 +38,7 @@ def _models() -> list[bytes]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotPrivateWarning)
             model = make_method(method, 2, 20.0, 1e-5, **options).fit(X, y)
-        save_model(model, path, target="y")
+        save_model(release_of(model, "y"), path)
         made.append(path.read_bytes())
     return made
 

@@ -3,84 +3,50 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     __version__: str
 
-    from privreg.data.parquet import ParquetTable
-    from privreg.errors import (
-        BudgetError,
-        BudgetRefusedError,
-        ClusterError,
-        LedgerError,
-        ModelFileError,
-        NotPrivateWarning,
-        NotReleasedWarning,
-        PrivregError,
-        PublicLevelsWarning,
-        SchemaError,
-        WeakGuaranteeWarning,
-    )
-    from privreg.estimators.boosted_adassp import BoostedAdaSSP
-    from privreg.estimators.dp_kendall import DPKendall
-    from privreg.estimators.non_dp import NonDP
-    from privreg.estimators.private_linear.estimator import PrivateLinearRegression
-    from privreg.estimators.private_linear.planner import plan
-    from privreg.estimators.sub_lasso import SubLasso
-    from privreg.estimators.tukey import TukeyRegression
-    from privreg.privacy.ledger.ledger import Ledger
-    from privreg.report.model import write_report
-    from privreg.results.model_file import load_model
-
-__all__ = [
-    "BoostedAdaSSP",
-    "BudgetError",
-    "BudgetRefusedError",
-    "ClusterError",
-    "DPKendall",
-    "Ledger",
-    "LedgerError",
-    "ModelFileError",
-    "NonDP",
-    "NotPrivateWarning",
-    "NotReleasedWarning",
-    "ParquetTable",
-    "PrivateLinearRegression",
-    "PrivregError",
-    "PublicLevelsWarning",
-    "SchemaError",
-    "SubLasso",
-    "TukeyRegression",
-    "WeakGuaranteeWarning",
-    "load_model",
-    "plan",
-    "write_report",
-]
+    from privreg.data.parquet import ParquetTable as ParquetTable
+    from privreg.errors import BudgetError as BudgetError
+    from privreg.errors import BudgetRefusedError as BudgetRefusedError
+    from privreg.errors import ClusterError as ClusterError
+    from privreg.errors import LedgerError as LedgerError
+    from privreg.errors import ModelFileError as ModelFileError
+    from privreg.errors import NotPrivateWarning as NotPrivateWarning
+    from privreg.errors import NotReleasedWarning as NotReleasedWarning
+    from privreg.errors import PrivregError as PrivregError
+    from privreg.errors import PublicLevelsWarning as PublicLevelsWarning
+    from privreg.errors import SchemaError as SchemaError
+    from privreg.errors import WeakGuaranteeWarning as WeakGuaranteeWarning
+    from privreg.estimators.boosted_adassp import BoostedAdaSSP as BoostedAdaSSP
+    from privreg.estimators.dp_kendall import DPKendall as DPKendall
+    from privreg.estimators.loaded import load_model as load_model
+    from privreg.estimators.non_dp import NonDP as NonDP
+    from privreg.estimators.private_linear.estimator import PrivateLinearRegression as PrivateLinearRegression
+    from privreg.estimators.private_linear.planner import plan as plan
+    from privreg.estimators.sub_lasso import SubLasso as SubLasso
+    from privreg.estimators.tukey import TukeyRegression as TukeyRegression
+    from privreg.privacy.ledger.ledger import Ledger as Ledger
+    from privreg.report.model import write_report as write_report
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
-_HOME = {
-    "BoostedAdaSSP": "privreg.estimators.boosted_adassp",
-    "BudgetError": "privreg.errors",
-    "BudgetRefusedError": "privreg.errors",
-    "ClusterError": "privreg.errors",
-    "DPKendall": "privreg.estimators.dp_kendall",
-    "Ledger": "privreg.privacy.ledger.ledger",
-    "LedgerError": "privreg.errors",
-    "ModelFileError": "privreg.errors",
-    "NonDP": "privreg.estimators.non_dp",
-    "NotPrivateWarning": "privreg.errors",
-    "NotReleasedWarning": "privreg.errors",
-    "ParquetTable": "privreg.data.parquet",
-    "PrivateLinearRegression": "privreg.estimators.private_linear.estimator",
-    "PrivregError": "privreg.errors",
-    "PublicLevelsWarning": "privreg.errors",
-    "SchemaError": "privreg.errors",
-    "SubLasso": "privreg.estimators.sub_lasso",
-    "TukeyRegression": "privreg.estimators.tukey",
-    "WeakGuaranteeWarning": "privreg.errors",
-    "load_model": "privreg.results.model_file",
-    "plan": "privreg.estimators.private_linear.planner",
-    "write_report": "privreg.report.model",
+_HOMES = {
+    "data.parquet": "ParquetTable",
+    "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "
+    "NotReleasedWarning PrivregError PublicLevelsWarning SchemaError WeakGuaranteeWarning",
+    "estimators.boosted_adassp": "BoostedAdaSSP",
+    "estimators.dp_kendall": "DPKendall",
+    "estimators.loaded": "load_model",
+    "estimators.non_dp": "NonDP",
+    "estimators.private_linear.estimator": "PrivateLinearRegression",
+    "estimators.private_linear.planner": "plan",
+    "estimators.sub_lasso": "SubLasso",
+    "estimators.tukey": "TukeyRegression",
+    "privacy.ledger.ledger": "Ledger",
+    "report.model": "write_report",
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -90,7 +56,7 @@ def __getattr__(name: str) -> Any:
         return version("privreg")
     if name not in _HOME:
         raise AttributeError(f"module 'privreg' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"privreg.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

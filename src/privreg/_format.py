@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
@@ -12,30 +13,53 @@ def shown(text: str) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """Significant digits, with a real minus sign: 0.73, −43,520, 4.6e−6."""
-    text = f"{value + 0.0:{',' if abs(value) >= 1e4 else ''}.{digits}g}"
+    """Significant digits, with a real minus sign: 0.73, −43,520, 4.6e-6."""
+    comma = "," if abs(value) >= 1e4 else ""
+    text = f"{value + 0.0:{comma}.{digits}g}"
     if "e+" in text and abs(value) < 1e9:
-        text = f"{float(text):,.0f}"
-    return short_exponent(text).replace("-", "−").replace("inf", "∞")
+        text = f"{float(text):{comma}.0f}"
+    mantissa, exponent, power = text.partition("e")
+    return mantissa.replace("-", "−").replace("inf", "∞") + (f"e{int(power)}" if exponent else "")
 
 
-def short_exponent(text: str) -> str:
-    """1e-06 as 1e-6, which is how it is typed."""
-    return re.sub(r"e\+?(-?)0*(\d)", r"e\1\2", text)
+def supported(value: float | None, error: float | None) -> str:
+    """As many digits as the standard error supports: down to its second one. Empty if there is no value."""
+    if value is None or error is None or not (isfinite(value) and isfinite(error) and error > 0):
+        return "" if value is None else number(value)
+    decimals = 1 - _power(error)
+    if not -8 <= decimals <= 5 or abs(value) >= 1e9:
+        return number(value, min(max(_power(value) + decimals + 1, 1), 12))
+    rounded = round(value, decimals) + 0.0
+    return f"{rounded:{',' if abs(rounded) >= 1e4 else ''}.{max(decimals, 0)}f}".replace("-", "−")
 
 
-def small(value: float) -> str:
-    """δ, as it would be typed."""
-    return short_exponent(f"{value:g}")
+def _power(value: float) -> int:
+    """Of ten, of the first of two digits."""
+    return int(f"{value:.1e}".partition("e")[2])
 
 
-def span(low: float | None, high: float | None, digits: int = 4) -> str:
-    return "" if low is None or high is None else f"{number(low, digits)} … {number(high, digits)}"
+def span(low: float | None, high: float | None) -> str:
+    """A range; empty if there is none."""
+    return "" if low is None or high is None else f"{number(low, 4)} … {number(high, 4)}"
 
 
-def plain_span(low: float | None, high: float | None) -> str:
-    """The same as programs write numbers."""
-    return "" if low is None or high is None else f"{low:.4g} … {high:.4g}"
+def epsilon_delta(epsilon: float, delta: float) -> str:
+    """ε and δ, as they would be typed."""
+    return f"ε = {number(epsilon, 6)}, δ = {number(delta, 6)}"
+
+
+def text_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Rows as lines, the first as the head. The first `left` columns are set to the left, all others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (
+            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        return "  ".join(cells).rstrip()
+
+    head, *body = map(line, rows)
+    return [head, "  ".join("─" * w for w in widths), *body]
 
 
 def shortened(name: str, letters: int) -> str:
@@ -49,7 +73,7 @@ def one_in(probability: float) -> str:
     times = 1 / probability
     if times >= 1e15:
         return f"less than one in 10^{floor(log10(times))}"
-    return f"about one in {float(f'{times:.3g}'):,.0f}"
+    return f"about one in {about(times)}"
 
 
 def odds_factor(epsilon: float) -> str:
@@ -68,6 +92,16 @@ def percent(part: float) -> str:
         if rounded < 100:
             return f"{rounded:.{decimals}f} %"
     return "practically 100 %"
+
+
+def about(count: float) -> str:
+    """A count to three digits: 31,800."""
+    return f"{float(f'{count:.3g}'):,.0f}"
+
+
+def tenths_percent(tenths: int) -> str:
+    """A share in tenths of a per cent: 79.2 %."""
+    return f"{tenths / 10:.1f} %"
 
 
 def count_of(n: int, thing: str) -> str:

@@ -1,5 +1,6 @@
 """Floating point: `audit.bits` at a small size, and known mistakes that each of its checks must notice."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -24,9 +25,8 @@ from audit.bits.points import tukey_bits
 from audit.bits.processors import kernels
 from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
-from privreg.engines import memory
 from privreg.estimators import boosted_adassp, tukey
-from privreg.estimators.private_linear import design, fitting
+from privreg.estimators.private_linear import design, fitting, phases
 from privreg.kernels.boosting import gram
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
@@ -68,7 +68,7 @@ def put_in_float_sums(monkeypatch):
         return release_moments(account, Sums(*parts, sums.squares), *given, **steps)
 
     monkeypatch.setattr(design, "moment_sums", float_sums)
-    monkeypatch.setattr(fitting, "release_moments", round_and_release)
+    monkeypatch.setattr(phases, "release_moments", round_and_release)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_clipping_after_the_sum_is_noticed(monkeypatch):
         return np.array([np.rint(np.clip(sums, -clip, clip) / clip * 2**28).astype(np.int64).sum()])
 
     monkeypatch.setattr(privreg.mechanisms.mean, "clipped_sum", clip_sums)
-    assert any("mean of the label" in text for text in order(ONE, shuffles=1)["wrong"])
+    assert any("mean of the target" in text for text in order(ONE, shuffles=1)["wrong"])
 
 
 def test_threads_that_share_a_total_are_noticed(monkeypatch):
@@ -111,7 +111,6 @@ def test_threads_that_share_a_total_are_noticed(monkeypatch):
         calls.append(n_jobs)
         share_out(work, tasks - (n_jobs > 1 and tasks > 1), n_jobs)
 
-    monkeypatch.setattr(memory, "share_out", racy)
     monkeypatch.setattr(privreg.engines.base, "share_out", racy)
     wrong = threads(ONE, jobs=(3,), repeats=1)["wrong"]
     assert all(any(part in text for text in wrong) for part in ("median", "spread", "products", "gradient"))
@@ -166,12 +165,12 @@ def test_counts_that_see_their_block_are_noticed(monkeypatch):
 
 
 def test_a_model_that_sees_the_data_is_noticed(monkeypatch):
-    original = fitting.Fitting._finish
+    original = fitting.finish
 
-    def finish(self, theta, frame, sums):
-        return original(self, theta + 1e-15 * self._engine.target.mean(), frame, sums)
+    def finish(setting, state, sums):
+        return original(setting, replace(state, theta=state.theta + 1e-15 * setting.engine.target.mean()), sums)
 
-    monkeypatch.setattr(fitting.Fitting, "_finish", finish)
+    monkeypatch.setattr(fitting, "finish", finish)
     assert outputs_alone(ONE)["wrong"]
 
 

@@ -8,13 +8,13 @@ from itertools import groupby, product
 import numpy as np
 import pytest
 
-from audit.asked import wrong_noise
 from audit.cases import CASES, fit_estimator, frozen, numbers_in
-from audit.moves import moved
+from audit.changes import changed
 from audit.neighbours import HOSTILE, KINDS, Cells, make_table, neighbour
 from audit.receipts import gaussian_delta, least_delta, wrong_receipt
+from audit.recording import Added, Call, Draw, Recording
 from audit.replay import check_pair, compare, numbered, run
-from audit.tape import Added, Call, Draw, Tape
+from audit.requested_noise import wrong_noise
 from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
@@ -44,9 +44,9 @@ def test_statistics_move_nearly_as_far_as_declared():
         for number in range(count):
             for step, part in check_pair(case, number).worst.items():
                 worst[step] = max(worst.get(step, 0.0), part)
-    assert worst["count the records"] == worst["spread of the label"] == worst["spread of column"] == 1
-    assert min(worst["mean of the label"], worst["boosting round"], worst["products of features"]) > 0.99
-    assert min(worst["median of the label"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
+    assert worst["count the records"] == worst["spread of the target"] == worst["spread of column"] == 1
+    assert min(worst["mean of the target"], worst["boosting round"], worst["products of features"]) > 0.99
+    assert min(worst["median of the target"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
     assert min(worst["choose feature"], worst["clip of residuals"]) > 0.6
     assert worst["smallest eigenvalue"] > 0.3
 
@@ -70,48 +70,48 @@ def test_the_published_calibration_is_found_out():
     for kind in KINDS:
         longer, added = neighbour(rng, table, kind)
         one = run(case, table, 1)
-        failed |= compare(one, run(case, longer, 2, one.tape, added))[0]
+        failed |= compare(one, run(case, longer, 2, one.recording, added))[0]
     assert "statistics" in failed
 
 
 # ---- the checks themselves
 
 
-def moves(step, before, after, rows=1):
-    return moved(Call(step, before), Call(step, after), rows)
+def change_of(step, before, after, rows=1):
+    return changed(Call(step, before), Call(step, after), rows)
 
 
 def test_how_far_a_sum_moved():
     step = Gaussian("s", 25, 9.0, 2)
-    assert moves(step, np.array([7, 1]), np.array([10, 5])) == 1
-    assert moves(step, np.array([7, 1]), np.array([10, 4])) < 1
-    assert moves(step, np.array([7, 1]), np.array([11, 5])) > 1
-    assert moves(step, np.array([7, 1]), np.array([7])) > 1
+    assert change_of(step, np.array([7, 1]), np.array([10, 5])) == 1
+    assert change_of(step, np.array([7, 1]), np.array([10, 4])) < 1
+    assert change_of(step, np.array([7, 1]), np.array([11, 5])) > 1
+    assert change_of(step, np.array([7, 1]), np.array([7])) > 1
 
 
 def test_one_step_more_than_declared_is_seen_however_large():
     """float64 cannot tell the squares apart."""
     step = Gaussian("s", 2**124, 9.0, 1)
-    assert moves(step, np.array([0]), np.array([2**62])) == 1
-    assert moves(step, np.array([0]), np.array([2**62 + 1])) > 1
-    assert moves(step, np.array([0], object), np.array([2**63], object), rows=2) == 1
-    assert moves(step, np.array([0], object), np.array([2**63 + 1], object), rows=2) > 1
+    assert change_of(step, np.array([0]), np.array([2**62])) == 1
+    assert change_of(step, np.array([0]), np.array([2**62 + 1])) > 1
+    assert change_of(step, np.array([0], object), np.array([2**63], object), rows=2) == 1
+    assert change_of(step, np.array([0], object), np.array([2**63 + 1], object), rows=2) > 1
 
 
 def test_how_far_a_count_and_scores_moved():
-    assert moves(Laplace("n", 1, 2.0), 7, 8) == 1
-    assert moves(Laplace("n", 1, 2.0), 7, 5) == 2
+    assert change_of(Laplace("n", 1, 2.0), 7, 8) == 1
+    assert change_of(Laplace("n", 1, 2.0), 7, 5) == 2
     step = Pick("p", 5, 2.0)
-    assert moves(step, np.array([1, 2, 3]), np.array([4, 2, 1])) == 1  # +3 and −2
-    assert moves(step, np.array([1, 2, 3]), np.array([5, 2, 1])) > 1
-    assert moves(step, np.array([1, 2, 3]), np.array([101, 102, 103])) == 0  # all alike: no pick changes
+    assert change_of(step, np.array([1, 2, 3]), np.array([4, 2, 1])) == 1  # +3 and −2
+    assert change_of(step, np.array([1, 2, 3]), np.array([5, 2, 1])) > 1
+    assert change_of(step, np.array([1, 2, 3]), np.array([101, 102, 103])) == 0  # all alike: no pick changes
 
 
 def test_how_far_a_matrix_moved():
     step = GaussianMatrix("m", 4, 3.0, 2)
     row = np.array([2, 0])
-    assert moves(step, np.zeros((2, 2), np.int64), np.outer(row, row)) == 1
-    assert moves(step, np.zeros((2, 2), np.int64), np.array([[4, 1], [1, 0]])) > 1
+    assert change_of(step, np.zeros((2, 2), np.int64), np.outer(row, row)) == 1
+    assert change_of(step, np.zeros((2, 2), np.int64), np.array([[4, 1], [1, 0]])) > 1
 
 
 def test_how_far_a_density_moved():
@@ -119,12 +119,12 @@ def test_how_far_a_density_moved():
     step = Pick("p", 100, 10.0)
     whole = np.array([0, 0]), [(0, 10), (10, 30)]
     cut = np.array([0, round(10 * np.log(10 / 20)), round(10 * np.log(10 / 20))]), [(0, 10), (10, 20), (20, 30)]
-    assert moves(step, whole, cut) < 0.02
+    assert change_of(step, whole, cut) < 0.02
     raised = np.array([0, 51]), [(0, 10), (10, 30)]
-    assert moves(step, whole, raised) == pytest.approx(0.51)
-    assert moves(step, whole, (np.array([-50, 51]), whole[1])) > 1
-    assert moves(step, whole, (whole[0], [(0, 10), (10, 20)])) > 1  # not all can come out
-    assert moves(step, (whole[0], [(0, 5), (10, 30)]), (whole[0], [(0, 5), (10, 30)])) > 1
+    assert change_of(step, whole, raised) == pytest.approx(0.51)
+    assert change_of(step, whole, (np.array([-50, 51]), whole[1])) > 1
+    assert change_of(step, whole, (whole[0], [(0, 10), (10, 20)])) > 1  # not all can come out
+    assert change_of(step, (whole[0], [(0, 5), (10, 30)]), (whole[0], [(0, 5), (10, 30)])) > 1
 
 
 def test_how_far_depth_moved():
@@ -133,13 +133,13 @@ def test_how_far_depth_moved():
     boxes = [[(0, 100)], [(10, 90)], [(20, 80)]]
     scores = np.array([0, 0, rate])
     same = (3, scores, 1.0, boxes)
-    assert moves(step, same, (4, scores, 1.0, boxes)) == 1
-    assert moves(step, same, (5, scores, 1.0, boxes)) > 1
+    assert change_of(step, same, (4, scores, 1.0, boxes)) == 1
+    assert change_of(step, same, (5, scores, 1.0, boxes)) > 1
     shifted = [[(5, 95)], [(10, 85)], [(25, 80)]]
-    assert moves(step, same, (3, scores, 1.0, shifted)) <= 1
+    assert change_of(step, same, (3, scores, 1.0, shifted)) <= 1
     far = [[(0, 60)], [(10, 55)], [(20, 50)]]  # two deeper at once
-    assert moves(step, same, (3, scores, 1.0, far)) > 1
-    assert moves(step, same, (3, np.array([0, 0, 3 * rate]), 1.0, boxes)) > 1
+    assert change_of(step, same, (3, scores, 1.0, far)) > 1
+    assert change_of(step, same, (3, np.array([0, 0, 3 * rate]), 1.0, boxes)) > 1
 
 
 def call(step, statistic, *draws, returned):
@@ -268,10 +268,10 @@ def test_delta_between_draws_is_exact():
     """A box, and the same box moved by a tenth of its width: a tenth of the draws is told apart, if the test passes."""
     step = ProposeTestRelease("t", 1.0, 1.0, 2, 1e-9, 0.2)
     one, two = (50, np.array([0]), 1.0, [[(0, 100)]]), (50, np.array([0]), 1.0, [[(10, 110)]])
-    assert moves(step, one, two) == pytest.approx(0.5)
-    assert moves(replace(step, delta=0.05), one, two) == pytest.approx(2)
+    assert change_of(step, one, two) == pytest.approx(0.5)
+    assert change_of(replace(step, delta=0.05), one, two) == pytest.approx(2)
     failing = [(-40, *statistic[1:]) for statistic in (one, two)]
-    assert moves(step, *failing) < 1e-9
+    assert change_of(step, *failing) < 1e-9
 
 
 def test_the_second_opinion_on_the_curve():
@@ -290,7 +290,7 @@ def test_draws_are_coupled_record_by_record():
 def test_a_fit_replayed_on_its_own_table_is_the_same():
     table = make_table(np.random.default_rng(1), 200, 3)
     one = run(CASES["PrivateLinearRegression"], table, 1)
-    two = run(CASES["PrivateLinearRegression"], table, 99, one.tape)
+    two = run(CASES["PrivateLinearRegression"], table, 99, one.recording)
     failed, worst, _ = compare(one, two)
     assert not failed
     assert max(worst.values()) < 1e-9
@@ -348,7 +348,7 @@ def test_outputs_alone_decide(case):
     wild = rng.choice([v for v in HOSTILE if np.isfinite(v)], size=(2 * len(table) + 1, width))
     for numbers in (np.zeros((0, width)), np.ones((len(table) // 2, width)), wild, -wild[: len(table) + 1]):
         cells = Cells(numbers, ("south",) * len(numbers) if levels else None)
-        two = run(CASES[case], cells, 2, one.tape)
+        two = run(CASES[case], cells, 2, one.recording)
         failed, _, texts = compare(one, two)
         assert failed <= {"statistics"}, texts  # which are those of another table
 
@@ -360,18 +360,18 @@ def test_a_record_that_is_left_out_moves_nothing():
         one = run(CASES[name], table, 1)
         for bad in (np.nan, np.inf, -np.inf):
             cells = table.insert(len(table) // 2, Cells(np.full((1, table.numbers.shape[1]), bad)))
-            failed, worst, texts = compare(one, run(CASES[name], cells, 2, one.tape))
+            failed, worst, texts = compare(one, run(CASES[name], cells, 2, one.recording))
             assert not failed, texts
             assert max(worst.values()) < 1e-9
 
 
 def test_tapes_of_private_noise_are_not_needed():
-    """A tape stands in for the noise of random_state=None too: nothing depends on the seed that was given."""
+    """A recording stands in for the noise of random_state=None too: nothing depends on the seed that was given."""
     table = make_table(np.random.default_rng(7), 100, 2, gaps=False)
     models = []
     for state in (None, 3):
         model = PrivateLinearRegression(3, 1e-3, random_state=state)
-        with Tape(4).running():
+        with Recording(4).running():
             model.fit(table.numbers[:, :-1], table.numbers[:, -1])
         models.append(model.coef_)
     np.testing.assert_array_equal(*models)
@@ -380,6 +380,6 @@ def test_tapes_of_private_noise_are_not_needed():
 def test_fractions_are_not_rounded_in_a_cost():
     """A cost just above what is declared is above 1, though the quotient rounds to 1."""
     step = Gaussian("s", 10**30, 9.0, 1)
-    part = moves(step, np.array([0], object), np.array([10**15 + 1], object))
+    part = change_of(step, np.array([0], object), np.array([10**15 + 1], object))
     assert part > 1
     assert Fraction(10**15 + 1, 10**15) > 1

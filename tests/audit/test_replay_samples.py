@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import privreg.estimators.base
-from audit.asked import wrong_noise
 from audit.receipts import own_mu_squared, own_pure, wrong_receipt
-from audit.tape import Added, Diverged, Tape
+from audit.recording import Added, Diverged, Recording
+from audit.requested_noise import wrong_noise
 from privreg.mechanisms.sampling import KEPT_ALL
 from privreg.mechanisms.screening import FIRST_RANGE
 from privreg.privacy.account import AdaptiveAccount
@@ -18,51 +18,51 @@ from privreg.privacy.receipt import Receipt
 from sampled import BUDGET, HALF, SMALL, picks_of, rising, run
 
 
-def tape_of(table, seed=0, first=None, **added):
-    """A fit that consists of this step alone, on tape."""
-    with Tape(seed, first, Added(**added)).running() as tape:
+def recorded(table, seed=0, first=None, **added):
+    """A fit that consists of this step alone, on recording."""
+    with Recording(seed, first, Added(**added)).running() as recording:
         account = AdaptiveAccount(BUDGET, privreg.estimators.base.noise_for(None))
-        tape.chosen = run(account, SMALL, table)
-        tape.receipt = account.receipt()
-    return tape
+        recording.chosen = run(account, SMALL, table)
+        recording.receipt = account.receipt()
+    return recording
 
 
 def test_a_fit_with_a_sample_is_replayed():
     table = rising(30)
     for seed in range(5):
-        one = tape_of(table[:-1], seed)
-        two = tape_of(table, seed + 50, one, places=(30,))
+        one = recorded(table[:-1], seed)
+        two = recorded(table, seed + 50, one, places=(30,))
         assert two.chosen == one.chosen
         assert one.found == two.found == []
-        for tape in (one, two):
-            assert [wrong_noise(call) for call in tape.calls] == [None] * 3
-            assert wrong_receipt(tape.receipt, [call.step for call in tape.calls]) is None
+        for recording in (one, two):
+            assert [wrong_noise(call) for call in recording.calls] == [None] * 3
+            assert wrong_receipt(recording.receipt, [call.step for call in recording.calls]) is None
         (before,), (after,) = one.samples, two.samples
         np.testing.assert_array_equal(after[:-1], before)
         assert after[-1]  # where the new record tells most
         change = two.calls[1].statistic - one.calls[1].statistic
         assert 0.5 * FIRST_RANGE < np.ptp(change) <= FIRST_RANGE
-        np.testing.assert_array_equal(tape_of(table[:-1], 9, two, places=(30,), removed=True).samples[0], before)
+        np.testing.assert_array_equal(recorded(table[:-1], 9, two, places=(30,), removed=True).samples[0], before)
 
 
 def test_tables_that_are_no_neighbours_have_coins_of_their_own():
-    one = tape_of(rising(30))
-    assert tape_of(rising(44), 1, one).chosen == one.chosen
+    one = recorded(rising(30))
+    assert recorded(rising(44), 1, one).chosen == one.chosen
     with pytest.raises(Diverged, match="another number of records"):
-        tape_of(rising(44), 1, one, places=(3,))
+        recorded(rising(44), 1, one, places=(3,))
 
 
 def test_what_a_tape_must_not_let_through():
-    tape = tape_of(rising(12))
-    sample, pick, _ = tape.calls
+    recording = recorded(rising(12))
+    sample, pick, _ = recording.calls
     coin, gumbel = sample.draws[0], pick.draws[0]
     assert wrong_noise(replace(sample, draws=[replace(coin, scale=HALF)])) is not None
     assert wrong_noise(replace(sample, draws=[])) is not None
     assert wrong_noise(replace(sample, returned=~sample.returned)) is not None
     assert wrong_noise(replace(sample, statistic=14)) is not None
     assert wrong_noise(replace(pick, draws=[replace(gumbel, scale=1.0)])) is not None
-    assert wrong_receipt(tape.receipt, [SMALL] * 4) is not None  # one pick too many
-    assert wrong_receipt(tape.receipt, [SMALL] * 3 + [Pick("p", 1, 1.0)]) is not None
+    assert wrong_receipt(recording.receipt, [SMALL] * 4) is not None  # one pick too many
+    assert wrong_receipt(recording.receipt, [SMALL] * 3 + [Pick("p", 1, 1.0)]) is not None
 
 
 def test_the_audits_second_opinion():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import dask.dataframe as dd
@@ -29,7 +30,7 @@ from privreg import (
     load_model,
 )
 from privreg.cli import check
-from privreg.cli.request import TableOptions
+from privreg.cli.job import Job
 from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
@@ -102,7 +103,9 @@ def test_whole_numbers_that_a_file_writes_with_a_point(folder, people):
     """As pandas does if some are missing: without this, no record would have a declared level."""
     people.assign(education=people["education"].where(people.index > 9).astype(float)).to_csv("points.csv", index=False)
     assert "\n1.0," in (folder / "points.csv").read_text()
-    opened = check.open_source(TableOptions(Path("points.csv"), "pay", ["education"], category=["education=1,2,3"]))
+    budget = {"epsilon": Decimal(1), "delta": Decimal("1e-6"), "method": "auto", "k": "auto"}
+    columns = {"target": "pay", "features": ["education"], "category": ["education=1,2,3"]}
+    opened = check.open_table(Job("fit", Path("points.csv"), **columns, **budget))
     table = read_table(opened.file.read(["education"], opened.columns.categories), opened.columns.categories)
     assert table.complete().sum() == ROWS - 10
 
@@ -167,13 +170,13 @@ def test_a_file_is_not_replaced_without_force(folder):
     for option in ("--out", "--report"):
         for name in ("old.json", "link.json"):
             line = refused(*words, option, name)
-            assert line == f"privreg fit: {name}: there is such a file already; --force replaces it\n"
+            assert line == f"privreg fit: {name}: the file exists already; --force replaces it\n"
     assert (folder / "old.json").read_text() == "old"
     run(*words, "--out", "old.json", "--report", "new.html", "--force")
     load_model("old.json")
     run(*words, "--out", os.devnull)  # nothing is lost there
     line = run("predict", "old.json", "people.csv", "--out", "people.parquet", expect=2).stderr
-    assert line == "privreg predict: people.parquet: there is such a file already; --force replaces it\n"
+    assert line == "privreg predict: people.parquet: the file exists already; --force replaces it\n"
     run("predict", "old.json", "people.csv", "--out", "p.csv")
     run("predict", "old.json", "people.csv", "--out", "p.csv", "--force")
     assert len((folder / "p.csv").read_text().splitlines()) == ROWS + 1

@@ -82,7 +82,7 @@ finally:
 
 
 def test_predict_refuses_clearly(folder, model, tmp_path):
-    assert "must end in .csv, .tsv or .parquet" in refused("predict", model, folder / "people.csv", "--out", "p.xlsx")
+    assert "must end in .csv, .tsv" in refused("predict", model, folder / "people.csv", "--out", "p.xlsx")
     (tmp_path / "new.csv").write_text("town,noise,scool,age\nnorth,0,12,40\n")
     assert "'school'" in refused("predict", model, tmp_path / "new.csv")
     assert "did you mean 'scool'?" in refused("predict", model, tmp_path / "new.csv")

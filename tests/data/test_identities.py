@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from privreg import ParquetTable, PrivateLinearRegression, SchemaError
 from privreg.data.identities import key
 from privreg.data.tables import read_identities
-from privreg.engines.layout import parquet_identities
+from privreg.engines.parquet import parquet_identities
 
 MERGING = [2**126 + j * (2**61 - 1) for j in range(4000)]  # with the hash of the float 2¹²⁶
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +26,7 @@ from privreg import (
     TukeyRegression,
     load_model,
 )
-from privreg.engines import layout
+from privreg.engines import parquet as parquet_engine
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, runs_of_groups
 from privreg.engines.registry import open_engine
@@ -52,7 +53,7 @@ def tables(frame, tmp_path_factory):
 @pytest.mark.parametrize(("files", "part_rows", "jobs"), [("one", 2**18, 1), ("many", 1, 3)])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_files_give_the_bits_of_memory(name, files, part_rows, jobs, frame, tables, monkeypatch):
-    monkeypatch.setattr(layout, "PART_ROWS", part_rows)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", part_rows)
     features = frame.drop(columns=["y", "person"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that Tukey releases nothing, if so
@@ -71,7 +72,7 @@ def test_files_give_the_bits_of_memory(name, files, part_rows, jobs, frame, tabl
 
 @pytest.mark.parametrize("rows_per_person", [1, 3])
 def test_people(rows_per_person, frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     table = write_parts(frame, tmp_path / "data", [0, 2000, 2001, 6000], [700, 5000])
     options = {"epsilon": 3.0, "rows_per_person": rows_per_person, "random_state": 5}
     expected = PrivateLinearRegression(**options)
@@ -95,7 +96,7 @@ def test_every_statistic_is_the_same(tmp_path_factory, n, cuts, group, part, see
     frame = make_frame(n, seed).drop(columns=["person"])
     table = write_parts(frame, tmp_path_factory.mktemp("t") / "d", [0, *sorted(min(c, n) for c in cuts), n], [group])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "PART_ROWS", part)
+        patch.setattr(parquet_engine, "PART_ROWS", part)
         streamed = open_engine(table, "y", {"town": TOWNS}, 2)
     memory = open_engine(frame.drop(columns="y"), frame["y"], None, 1)
     assert streamed.names == memory.names
@@ -143,7 +144,7 @@ def _weighted(columns, target):
 
 def test_runs_of_groups_are_spilled_and_come_back_in_order(frame, tmp_path, monkeypatch):
     monkeypatch.setattr("privreg.engines.streamed._RUN", 300)
-    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     table = write_parts(frame.drop(columns="person"), tmp_path / "d", [0, 4000, 6000], [333])
     expected = TukeyRegression(8.0, random_state=3).fit(frame.drop(columns=["y", "person"]), frame["y"])
     got = TukeyRegression(8.0, random_state=3).fit(table, "y")
@@ -234,6 +235,26 @@ def test_a_spill_gives_back_what_it_got(arrays):
         np.testing.assert_array_equal(back, array)
 
 
+@pytest.mark.parametrize("missing", [(), ("pwrite", "preadv")])
+def test_threads_share_a_spill(monkeypatch, missing):
+    """Windows can neither read nor write at a place of a file without moving to it."""
+    for name in missing:
+        monkeypatch.delattr(os, name)
+    spill = Spill()
+
+    def there_and_back(number):
+        array = np.full((37, number % 5), number)
+        place = spill.write(array)
+        out = np.empty_like(array)
+        assert spill.read(place, out) is out
+        return np.array_equal(out, array) and np.array_equal(spill.read(place), array)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(there_and_back, range(400)))
+    with pytest.raises(OSError, match="shorter than it was"):
+        spill.read(spill.write(np.zeros(3))._replace(offset=10**9))
+
+
 @pytest.mark.parametrize("values", [np.repeat([3.0, 1.0, 2.0], 4), np.arange(300.0) % 290, np.arange(70_000.0)])
 def test_ranks_come_back_from_the_file(values, tmp_path):
     """One, two and four bytes a rank."""
@@ -251,7 +272,7 @@ def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
     """The name of each pass, whatever the number of parts; and no number."""
     shown = {}
     for part_rows in (1, 2**18):
-        monkeypatch.setattr(layout, "PART_ROWS", part_rows)
+        monkeypatch.setattr(parquet_engine, "PART_ROWS", part_rows)
         model = PrivateLinearRegression(k=3, random_state=3, n_jobs=1)
         model.progress = shown.setdefault(part_rows, []).append
         model.fit(tables["many"], "y")

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from privreg import Ledger
-from privreg.privacy.ledger.ledger import Request
+from privreg.privacy.ledger.request import Request
 
 
 def ask(epsilon, delta="0", mu_squared=None, unit="record"):

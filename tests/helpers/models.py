@@ -15,6 +15,7 @@ import pytest
 
 from privreg.paper import make_method
 from privreg.results.model_file import _digest, save_model
+from privreg.results.release import release_of
 
 METHODS = ("PrivateLinearRegression", "BAS", "Tukey", "K-BAS", "K-Tukey", "L-BAS", "L-Tukey")
 KINDS = ("numpy", "pandas", "polars", "pyarrow", "typed")
@@ -77,7 +78,7 @@ def predictions(model, kind):
 
 def saved(folder, fit, kind="pandas", **names):
     path = folder / f"{fit}-{kind}.json"
-    save_model(fitted(fit, kind), path, **names)
+    save_model(release_of(fitted(fit, kind), **names), path)
     return path
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from privreg.mechanisms.sampling import KEPT_ALL, sampled_peel
+from privreg.mechanisms.peel import peel
+from privreg.mechanisms.sampling import KEPT_ALL
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, round_scores
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import SampledPicks
@@ -31,7 +32,7 @@ def rising(records, good=2, bad=8):
 def run(account, step, table):
     """What a fit does: nothing but the sampled records enters the scores."""
     sample = np.asarray(table)[account.sample(step, len(table))]
-    return sampled_peel(account, step, scores_of(sample, np.ones((1, len(sample)), np.int64))[0])
+    return peel(account, step, scores_of(sample, np.ones((1, len(sample)), np.int64))[0])
 
 
 SMALL = picks_of(HALF // 2, 0.05)

@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import privreg
+from privreg.kernels import cache
 
 CALL = """
 import numpy as np
@@ -236,3 +238,28 @@ def test_other_packages_keep_their_cache(package, tmp_path):
     own.mkdir(0o700)
     code = "import numba, privreg.kernels.groups; print(0, numba.config.CACHE_DIR)"
     assert cached(package, code, NUMBA_CACHE_DIR=own) == (0, str(own))
+
+
+class _Windows(ModuleType):
+    """The module `os` as it is there: without accounts that are numbers."""
+
+    name = "nt"
+
+    def __getattr__(self, name):
+        if name in ("getuid", "geteuid", "getgid", "getegid"):
+            raise AttributeError(name)
+        return getattr(os, name)
+
+
+def test_windows_keeps_the_cache_in_the_profile_or_nowhere(tmp_path, monkeypatch):
+    """Modes say nothing there, so no other place is known to be private."""
+    monkeypatch.setattr(cache, "os", _Windows("os"))
+    for module in ("grp", "pwd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", str(tmp_path / "shared"))
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    assert cache.cache_folder.__wrapped__() is None
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "Local"))
+    (tmp_path / "Local").mkdir()
+    assert cache.cache_folder.__wrapped__() == tmp_path / "Local" / "privreg" / "privreg-kernels"
+    assert [path.name for path in tmp_path.iterdir()] == ["Local"]

@@ -138,7 +138,7 @@ def test_it_costs_what_was_asked_for():
         assert float(step.mu_squared) == pytest.approx(mu_squared, rel=1e-14)
         assert step.mu_squared == Fraction(GRID) ** 2 / Fraction(step.scale) ** 2
         assert step.coordinates == 1
-        assert step.rounding <= step.mu_squared / 2**42
+        assert step.rounding_distance <= step.mu_squared / 2**42
 
 
 def test_the_step_is_entered_before_the_draw():

@@ -158,7 +158,7 @@ def test_the_scales_of_the_matrix():
         assert step.mu_squared == NORM**4 / Fraction(step.scale) ** 2
         assert float(step.mu_squared) == pytest.approx(mu_squared, rel=1e-14)
         assert float(plan_gradient("g", 3, mu_squared).mu_squared) == pytest.approx(mu_squared, rel=1e-14)
-        assert step.rounding == 3 / (8 * Fraction(step.scale) ** 2) + 3 / (8 * Fraction(step.off_scale) ** 2)
+        assert step.rounding_distance == 3 / (8 * Fraction(step.scale) ** 2) + 3 / (8 * Fraction(step.off_scale) ** 2)
 
 
 @pytest.mark.parametrize("width", [1, 6])

@@ -7,7 +7,7 @@ import pytest
 
 from paper_runs import trial_of
 from places import SHARED
-from privreg.estimators.methods import ALL_METHODS, make_method, selects
+from privreg.estimators.methods import REGISTRY, make_method
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import find, kind, load
 from privreg.paper.trials import run_trial
@@ -22,7 +22,7 @@ def test_further_names_are_settings_of_the_seven():
     assert make_method("L-BAS-reference").ridge == "reference"
     assert make_method("K-Tukey").calibration == "paper"
     assert make_method("PrivateLinearRegression", k=3, epsilon=2.0).get_params()["k"] == "auto"
-    assert {m for m in ALL_METHODS if selects(m)} == {m for m in ALL_METHODS if m[1] == "-"}
+    assert {m for m in REGISTRY if REGISTRY[m].selects} == {m for m in REGISTRY if m[1] == "-"}
 
 
 def test_catalogue_and_published_tables_are_those_of_the_paper():

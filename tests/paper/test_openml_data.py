@@ -248,7 +248,7 @@ def test_an_unusable_data_set_is_reported(server, tmp_path, reason):
     assert [p.name for p in tmp_path.iterdir()] == ["11_mixed.parquet"]
 
 
-def test_the_label_may_come_from_the_data_set_and_be_a_category(server, tmp_path):
+def test_the_target_may_come_from_the_data_set_and_be_a_category(server, tmp_path):
     arff = "@RELATION n\n@ATTRIBUTE grade {5,3,4.5}\n@ATTRIBUTE a REAL\n@DATA\n3,1\n?,2\n4.5,2\n"
     server.add(Dataset(12, arff, target=None, default_target="grade"))
     assert fetch(server, tmp_path, NUMERIC) == {}

@@ -4,15 +4,14 @@ from collections import Counter
 from math import inf, log
 
 from privreg.estimators.methods import METHODS
-from privreg.paper.results import Results, _quartiles, epsilon_name, ranks
+from privreg.paper.results import Results, epsilon_name, quartiles, ranks
 
 
-def test_quartiles_next_to_minus_infinity():
-    assert _quartiles([]) == (None, None, None)
-    assert _quartiles([1.0, 2.0, 3.0, 4.0]) == (1.75, 2.5, 3.25)
-    assert _quartiles([-inf, 1.0, 2.0, 3.0, 4.0]) == (1.0, 2.0, 3.0)
-    assert _quartiles([-inf, -inf, 2.0, 3.0]) == (-inf, -inf, 2.25)
-    assert _quartiles([-inf] * 4) == (-inf, -inf, -inf)
+def testquartiles_next_to_minus_infinity():
+    assert quartiles([1.0, 2.0, 3.0, 4.0]) == (1.75, 2.5, 3.25)
+    assert quartiles([-inf, 1.0, 2.0, 3.0, 4.0]) == (1.0, 2.0, 3.0)
+    assert quartiles([-inf, -inf, 2.0, 3.0]) == (-inf, -inf, 2.25)
+    assert quartiles([-inf] * 4) == (-inf, -inf, -inf)
 
 
 def test_ranks_share_places_and_leave_out_what_is_not_private_or_not_there():

@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from paper_runs import trial_of, write_table
-from privreg.estimators.methods import ALL_METHODS
+from privreg.estimators.methods import REGISTRY
 from privreg.paper import workers
 from privreg.paper.folder import load
 from privreg.paper.runner import Settings, _trials
@@ -58,7 +58,7 @@ def test_all_methods_get_the_same_records_and_what_was_asked_for(data, monkeypat
     monkeypatch.setattr("privreg.paper.trials.make_method", make)
     Recorder.seen.clear()
     file = data / "7_made_up.parquet"
-    for method, k, epsilon in product(ALL_METHODS, (5, 10), (1.0, 2.0)):
+    for method, k, epsilon in product(REGISTRY, (5, 10), (1.0, 2.0)):
         trial = trial_of(file, method=method, k=k, epsilon=epsilon, delta=1e-7, jitter=jitter)
         assert "r2" in run_trial(trial, load, 3)
         name, options = asked[-1]
@@ -110,7 +110,7 @@ def test_processes_together_use_each_core_once(monkeypatch, cores, jobs, threads
             raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "cores", lambda: cores)
+        patch.setattr(workers, "cpu_count", lambda: cores)
         patch.setattr(workers, "_Worker", Worker)
         with pytest.raises(Stop):
             next(workers.run_all([trial_of(Path("x"))], jobs, lambda _: None))

@@ -63,7 +63,7 @@ def test_receipt_is_recomputed_from_its_steps():
     receipt = Receipt((COUNT, PICK, SUM), Budget(2.0, 1e-6), private=True)
     assert receipt.delta == 1e-6
     assert 0.5 < receipt.epsilon < 2.0
-    cheaper = replace(receipt, steps=(COUNT, PICK))
+    cheaper = replace(receipt, events=(COUNT, PICK))
     assert (cheaper.epsilon, cheaper.delta) == (0.5, 0.0)
 
 
@@ -75,6 +75,8 @@ def test_receipt_as_json():
     assert record["requested"] == {"epsilon": 1.0, "delta": 1e-6}
     assert record["steps"][0] == {
         "name": "count",
+        "purpose": "other",
+        "column": None,
         "mechanism": "laplace",
         "parameters": {"sensitivity": 1, "scale": 4.0, "grid": 1},
         "cost": {"epsilon": 0.25, "rho": 0.03125},

@@ -14,18 +14,17 @@ from scipy import stats
 from privreg.errors import BudgetError
 from privreg.privacy.accountant import (
     Budget,
-    _add_gaussians,
+    _add_alike,
     _concentrated,
-    _gaussian_delta,
     calibrate,
     check,
     cost,
     even_picks,
-    log_normal,
     scale_for,
     total,
 )
 from privreg.privacy.events import BlackBox, Gaussian, Laplace, Pick, ProposeTestRelease, round_down, round_up
+from privreg.privacy.gaussian import delta_at, log_normal
 
 
 def gaussian_delta(mu, epsilon):
@@ -66,7 +65,7 @@ def test_gaussians_are_exact(mu, log_delta, parts):
     if epsilon < 1e-9:
         return
     assert gaussian_delta(exact_mu, epsilon) <= delta * (1 + 1e-7)
-    discreteness = float(sum(s.rounding for s in steps)) * (1 + np.exp(epsilon))
+    discreteness = float(sum(s.rounding_distance for s in steps)) * (1 + np.exp(epsilon))
     assert gaussian_delta(exact_mu, epsilon * (1 - 1e-7) - 1e-9) > delta - 1.001 * discreteness
 
 
@@ -88,7 +87,7 @@ def test_distance_between_discrete_and_rounded_gaussian(sigma):
     discrete /= discrete.sum()
     rounded = stats.norm.cdf((z + 0.5) / sigma) - stats.norm.cdf((z - 0.5) / sigma)
     distance = np.abs(discrete - rounded).sum() / 2
-    bound = float(Gaussian("g", 1, sigma, 1).rounding)
+    bound = float(Gaussian("g", 1, sigma, 1).rounding_distance)
     assert distance <= bound
     assert distance > bound / 8
 
@@ -119,7 +118,7 @@ def test_the_price_of_discreteness_is_paid():
                 if epsilon < _concentrated(step.rho, Fraction(delta)) * (1 - 1e-9):
                     curve_used += 1
                     exact = gaussian_delta(sqrt(step.sensitivity_squared) / scale, epsilon)
-                    assert exact + (1 + np.exp(epsilon)) * float(step.rounding) <= delta
+                    assert exact + (1 + np.exp(epsilon)) * float(step.rounding_distance) <= delta
     assert curve_used > 80
 
 
@@ -131,7 +130,7 @@ def test_the_gaussian_curve_is_rounded_up(mu, ratio):
     with mpmath.workdps(50):
         m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
         true = mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
-        assert true <= _gaussian_delta(mu, epsilon) <= true * (1 + mpmath.mpf("1e-6")) + mpmath.mpf("1e-13")
+        assert true <= delta_at(mu, epsilon) <= true * (1 + mpmath.mpf("1e-6")) + mpmath.mpf("1e-13")
 
 
 @settings(max_examples=300)
@@ -281,6 +280,6 @@ def test_propose_test_release_refuses_nonsense(field, value):
 
 def test_many_equal_gaussians_cost_what_they_cost_one_by_one():
     steps = [Gaussian(f"round {i}", 4, 100.0, 3) for i in range(50)] + [Gaussian("other", 9, 700.0, 2)]
-    rho, rounding = _add_gaussians(steps)
-    assert rho == sum((s.rho for s in steps), Fraction())
-    assert rounding == sum((s.rounding for s in steps), Fraction())
+    rho, mu_squared, rounding = _add_alike(steps)
+    assert rho == mu_squared / 2 == sum((s.rho for s in steps), Fraction())
+    assert rounding == sum((s.rounding_distance for s in steps), Fraction())

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from exact import assert_law
-from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, sampled_peel
+from privreg.mechanisms.peel import peel
+from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks
 from privreg.mechanisms.screening import FIRST_RANGE, GRID
 from privreg.privacy import noise as noise_module
 from privreg.privacy.account import AdaptiveAccount, PlannedAccount
@@ -108,7 +109,7 @@ def test_the_step_is_spent_once_and_before_the_sample_is_drawn(opened):
     account.watch = watched.append
     mask = account.sample(SMALL, 9)
     assert mask.shape == (9,)
-    chosen = sampled_peel(account, SMALL, SCORES)
+    chosen = peel(account, SMALL, SCORES)
     assert len(set(chosen)) == 2
     assert watched == [SMALL.name]
     left = np.delete(SCORES, chosen[0]).tolist()
@@ -151,7 +152,7 @@ def test_another_step_closes_the_sample(kind):
     with pytest.raises(RuntimeError, match="no open sample"):
         account.sampled_pick(SMALL, SCORES)
     account.sample(SMALL, 9)
-    assert len(sampled_peel(account, SMALL, SCORES)) == 2
+    assert len(peel(account, SMALL, SCORES)) == 2
     assert account.receipt().steps == (SMALL, between, SMALL)
 
 

@@ -15,17 +15,17 @@ from reports import section, svg_texts
 
 def test_shares_add_up(flagship, constant, people, wide, paper):
     for release in (flagship, constant, people, wide, *paper.values()):
-        groups = budget.spending(release.receipt).groups
+        groups = budget.budget_use(release.receipt).groups
         assert sum(group.tenths for group in groups) == 1000
         assert sum(group.share for group in groups) == pytest.approx(1, abs=1e-12)
-        assert sum(group.steps for group in groups) == len(release.receipt.steps)
+        assert sum(group.events for group in groups) == len(release.receipt.steps)
         assert "Other" not in [group.purpose for group in groups]
         assert all(abs(10 * group.share - group.tenths / 100) < 0.01 for group in groups)
 
 
 def test_adaptive_steps_are_counted_in_mu_squared(flagship, people):
     for release, rows in ((flagship, 1), (people, 2)):
-        spent = budget.spending(release.receipt)
+        spent = budget.budget_use(release.receipt)
         assert spent.currency == "μ²"
         groups = {group.purpose: group for group in spent.groups}
         assert list(groups) == ["Counting", "Target", "Columns", "Coefficients", "Errors"]
@@ -35,26 +35,26 @@ def test_adaptive_steps_are_counted_in_mu_squared(flagship, people):
             if s.name.startswith(("median of c", "spread of c"))
         ]
         assert groups["Columns"].cost == pytest.approx(sum(own))
-        assert groups["Columns"].steps == len(own) == 8
+        assert groups["Columns"].events == len(own) == 8
         every = [float(rows**2 * s.mu_squared) for s in release.receipt.steps]
         assert groups["Columns"].share == pytest.approx(sum(own) / sum(every))
 
 
 def test_planned_steps_are_counted_in_epsilon(paper):
-    spent = budget.spending(paper["K-Tukey"].receipt)
+    spent = budget.budget_use(paper["K-Tukey"].receipt)
     assert spent.currency == "ε"
     assert {g.purpose: g.tenths for g in spent.groups} == {"Choosing": 50, "Counting": 50, "Coefficients": 900}
-    mixed = budget.spending(paper["K-BAS"].receipt)
+    mixed = budget.budget_use(paper["K-BAS"].receipt)
     assert {g.purpose: g.tenths for g in mixed.groups} == {"Choosing": 50, "Coefficients": 950}
     assert sum(g.cost for g in mixed.groups) == pytest.approx(paper["K-BAS"].receipt.epsilon)
     assert "in proportion to their ρ" in mixed.explanation
 
 
 def test_steps_whose_epsilons_exceed_the_total_are_counted_in_rho():
-    picks = tuple(Pick(f"choose feature {i}", 1, 10.0) for i in range(100))
-    steps = (*picks, Gaussian("products of features", 1, 10.0, 1))
+    picks = tuple(Pick(f"choose feature {i}", 1, 10.0, purpose="choice") for i in range(100))
+    steps = (*picks, Gaussian("products of features", 1, 10.0, 1, purpose="coefficients"))
     receipt = Receipt(steps, Budget(9.0, 1e-6), True)
-    spent = budget.spending(receipt)
+    spent = budget.budget_use(receipt)
     assert spent.currency == "ρ"
     assert [g.cost for g in spent.groups] == pytest.approx([100 * 0.1**2 / 8, 0.005])
 
@@ -67,9 +67,7 @@ def test_tenths():
 
 def test_tables_of_the_budget(flagship):
     total, _, chart, groups, steps = section(flagship, "Where the budget went")
-    assert (
-        total == "Added up again from the steps below: ε = 1, δ = 1e-6. Asked for, and never exceeded: ε = 1, δ = 1e-6."
-    )
+    assert total == "Total of the steps below: ε = 1, δ = 1e-6. The budget was ε = 1, δ = 1e-6."
     assert groups.head == ["purpose", "steps", "cost (μ²)", "share"]
     shares = [row[3].text for row in groups.rows]
     assert sum(Decimal(share.removesuffix(" %")) for share in shares) == 100
@@ -91,5 +89,5 @@ def test_other_receipts(flagship):
     assert section(nothing, "Where the budget went") == ["Nothing was released from the data, so nothing was spent."]
     box = Receipt((BlackBox("something else", 0.5, 1e-7),), Budget(1.0, 1e-6), True)
     steps = section(replace(flagship, receipt=box), "Where the budget went")[-1]
-    assert [entry.text for entry in steps.rows[0]] == ["something else", "black box", "–", "ε = 0.5, δ = 1e−7"]
-    assert [g.purpose for g in budget.spending(box).groups] == ["Other"]
+    assert [entry.text for entry in steps.rows[0]] == ["something else", "black box", "–", "ε = 0.5, δ = 1e-7"]
+    assert [g.purpose for g in budget.budget_use(box).groups] == ["Other"]

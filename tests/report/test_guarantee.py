@@ -126,6 +126,6 @@ def test_the_published_calibration_protects_a_model(paper):
 
 def test_a_receipt_that_does_not_add_up(flagship):
     changed = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(0.5, 1e-6)))
-    assert document(changed, ASKED).notice.title == "MORE WAS SPENT THAN ASKED."
-    assert "MORE than was asked: ε = 0.5" in texts(changed)
+    assert document(changed, ASKED).notice.title == "MORE WAS SPENT THAN THE BUDGET."
+    assert "MORE than the budget, ε = 0.5" in texts(changed)
     assert guarantee.bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99

@@ -18,12 +18,12 @@ def test_what_to_know(flagship, constant):
     assert closing.startswith("There are no warnings.")
     items, closing = section(constant, "What to know")
     assert items.texts == [*constant.notes, *(f"Warning: {text}" for text in constant.warnings)]
-    assert closing.startswith("Warnings are decided from released values only.")
+    assert closing.startswith("Warnings depend on released values only.")
 
 
 def test_what_was_not_released(flagship):
     items = section(flagship, "What was not released")[1].texts
-    assert f"{words.number(flagship.records, 3)} is an estimate with noise" in items[0]
+    assert f"{words.about(flagship.records)} is a noisy, cautious (low) estimate" in items[0]
     assert any("R²" in text for text in items)
     fewer = replace(flagship, coefficients=flagship.coefficients[:2])
     assert "columns that were not chosen" in str(section(fewer, "What was not released"))
@@ -31,7 +31,7 @@ def test_what_was_not_released(flagship):
 
 
 def test_limits_know_the_ledger(flagship):
-    assert "The ledger keeps count" in texts(flagship)
+    assert "The ledger adds up" in texts(flagship)
     assert "No ledger was used" in texts(flagship, Context())
     assert "A person with several records is protected less" in texts(flagship)
 

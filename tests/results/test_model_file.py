@@ -98,7 +98,7 @@ def test_an_array_stands_for_a_frame_of_numbers(tmp_path, method):
     """The model in the file does what the fitted one does."""
     numbers = table("pandas")[["age", "rooms", "far"]]
     model = make_method(method, k=2, calibration="strict").fit(numbers, columns()[1])
-    save_model(model, tmp_path / "model.json")
+    save_model(release_of(model), tmp_path / "model.json")
     back = load_model(tmp_path / "model.json")
     with pytest.warns(UserWarning, match="X does not have valid feature names, but LoadedModel was fitted|but Private"):
         assert np.array_equal(back.predict(numbers.to_numpy()), model.predict(numbers))

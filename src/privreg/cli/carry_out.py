@@ -1,4 +1,4 @@
-"""A checked request, carried out on the records of its file."""
+"""A checked job, carried out on the records of its file."""
 
 import warnings
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from typing import Any
 from joblib import cpu_count
 
 from privreg.cli.check import Opened
+from privreg.cli.job import Job
 from privreg.cli.progress import stages
-from privreg.cli.request import TableOptions
 from privreg.data.columns import ChosenColumns
-from privreg.data.parquet import ParquetTable
+from privreg.data.files import format_of
 
 
-def carry_out(estimator: Any, opened: Opened, source: TableOptions) -> None:
+def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     """Fit an estimator to the file."""
     columns = opened.columns
     declared = {name: columns.categories[name] for name in opened.declared} or None
@@ -21,27 +21,25 @@ def carry_out(estimator: Any, opened: Opened, source: TableOptions) -> None:
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(categories=declared, progress=stage)
         stage("reading the file")
-        if isinstance(opened.file, ParquetTable):
-            _fit_elsewhere(estimator, opened.file, columns, source, stage)
+        if format_of(job.data).in_place:
+            _fit_in_place(estimator, opened.file, columns, job, stage)
         else:
             _fit(estimator, opened.file, columns, stage)
     # With the levels of the file itself, too: a prediction needs them.
     estimator.set_params(progress=None, categories=columns.categories or None)
 
 
-def _fit_elsewhere(
-    estimator: Any, table: ParquetTable, columns: ChosenColumns, source: TableOptions, stage: Callable[[str], None]
-) -> None:
+def _fit_in_place(estimator: Any, table: Any, columns: ChosenColumns, job: Job, stage: Callable[[str], None]) -> None:
     """Parquet stays where it is."""
     person = {} if columns.person is None else {"groups": columns.person}
     chosen = table.select([*columns.features, columns.target, *person.values()])
-    if source.engine != "dask":
+    if job.engine != "dask":
         estimator.fit(chosen, columns.target, **person)
         return
     from privreg.engines.dask.opening import OnCluster, cluster
 
     stage("connecting to the cluster")
-    with cluster(source.scheduler, cpu_count()) as client:
+    with cluster(job.scheduler, cpu_count()) as client:
         estimator.fit(OnCluster(chosen, client), columns.target, **person)
 
 

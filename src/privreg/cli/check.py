@@ -11,27 +11,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privreg.cli.job import Job
 from privreg.cli.progress import stages
-from privreg.cli.request import BudgetOptions, MethodOptions, OutputOptions, TableOptions
 from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_names, unknown_column
-from privreg.data.files import PARQUET_ENDS, header_names, is_parquet, open_file
+from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
-from privreg.estimators.budgets import check_budget, check_tukey_budget
-from privreg.estimators.methods import FLAGSHIP, METHODS, selects
-from privreg.privacy.accountant import Budget, adaptive_budget, check_delta
-from privreg.privacy.ledger.ledger import RECORD, Ledger, Request, amount, budget_of, people_by
+from privreg.estimators.budgets import check_budget
+from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
+from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_apart, check_new, check_outside, check_place
 
 if TYPE_CHECKING:
-    from privreg.data.files import DataFile
+    from privreg.data.base import DataFile
 
-SELECTORS = {"kendall": "DPKendall", "sublasso": "SubLasso"}
 PREDICTION = "prediction"  # name of the column of predictions
-TABS = (".tsv", ".tab")
-
-_PRIVATE = [name for name in METHODS if name != "NonDP"]
-_ENDINGS = ("", ".csv", ".txt", *TABS, *PARQUET_ENDS)
 
 
 @dataclass(frozen=True)
@@ -43,37 +39,35 @@ class Opened:
     declared: list[str]
 
 
-def check_fit(source: TableOptions, spending: BudgetOptions, wanted: MethodOptions, outputs: OutputOptions) -> Opened:
+def check_fit(job: Job) -> Opened:
     """Everything that can be wrong with `privreg fit` before data is read."""
-    method = check_method(wanted, source)
-    _check_engine(source)
-    budget = _budget(spending)
+    method = check_method(job)
+    _check_engine(job)
+    budget = _budget(job)
     if method == FLAGSHIP:
-        check_budget(budget, 1 if source.person is None else wanted.rows_per_person)
-    elif method.endswith("Tukey"):
-        check_tukey_budget(budget)
+        check_budget(budget, 1 if job.person is None else job.rows_per_person)
     else:
-        check_delta(budget)
-    inputs = {"DATA": source.data, "--ledger": spending.ledger, "--categories": source.categories}
-    _check_outputs(outputs.places(), inputs, source.data, outputs.force)
-    _ask_ledger(spending, source, adaptive_budget(budget) if method == FLAGSHIP else None)
-    return open_source(source)
+        REGISTRY[method].check_budget(budget)
+    inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
+    _check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
+    _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
+    return open_table(job)
 
 
-def check_select(source: TableOptions, spending: BudgetOptions, method: str) -> Opened:
+def check_select(job: Job) -> Opened:
     """The same for `privreg select`."""
-    if method not in SELECTORS:
-        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {method!r}")
-    _check_engine(source)
-    _budget(spending)
-    _ask_ledger(spending, source, Fraction())  # at least; what choosing costs, the selector knows, and asks again
-    return open_source(source)
+    if job.method not in SELECTORS:
+        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {job.method!r}")
+    _check_engine(job)
+    _budget(job)
+    _ask_ledger(job, Fraction())  # at least; what choosing costs, the selector knows, and asks again
+    return open_table(job)
 
 
 def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], force: bool) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out {out}: the name must end in .csv, .tsv or .parquet")
+    if out is not None and format_to_write(out) is None:
+        raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
     names = header_names(data)
@@ -92,56 +86,60 @@ def read_kept(keep: list[str], columns: Collection[str], path: Path | str) -> li
     return names
 
 
-def check_method(wanted: MethodOptions, source: TableOptions) -> str:
+def check_method(job: Job) -> str:
     """The name of the method, if it goes together with the other options."""
-    method = wanted.method
-    if wanted.rows_per_person != 1 and source.person is None:
+    method = job.method
+    if job.rows_per_person != 1 and job.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
-    if method not in _PRIVATE:
-        raise ValueError(f"--method must be one of auto, {', '.join(_PRIVATE)}; got {method!r}")
-    if wanted.max_rows_for_selection is not None:
+    if method not in private_methods():
+        raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
+    if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
-    if source.person is not None:
+    if job.person is not None:
         raise ValueError(f"--person: {method} protects records, not people; leave --method out")
-    if not selects(method) and wanted.k != "auto":
-        raise ValueError(f"--k: {method} uses all columns; leave --k out, or take K-{method}")
+    if not REGISTRY[method].selects and job.k != "auto":
+        other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
+        raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
 
 
-def open_source(source: TableOptions) -> Opened:
-    """The file of a request, and its columns. Of text the header alone is looked at first."""
-    file, names = None, header_names(source.data)
+def open_table(job: Job) -> Opened:
+    """The file of a job, and its columns. Of text the header alone is looked at first."""
+    file, names = None, header_names(job.data)
     with stages() as stage:
         stage("looking at the columns")
         if names is None:
-            file = open_file(source.data)
+            file = open_file(job.data)
             names = list(file.columns)
-        features, drop = read_names("--features", source.features, names), read_names("--drop", source.drop, names)
-        levels = read_levels(source.category, source.categories, names)
-        asked = source.target, features, drop, source.person, levels
-        choose_names(names, source.data, *asked)
-        file = file or open_file(source.data)
-        return Opened(file, choose_columns(file, *asked), list(levels))
+        features, drop = (
+            read_names("--features", job.features or [], names),
+            read_names("--drop", job.drop or [], names),
+        )
+        levels = read_levels(job.category or [], job.categories, names)
+        chosen = job.target, features, drop, job.person, levels
+        choose_names(names, job.data, *chosen)
+        file = file or open_file(job.data)
+        return Opened(file, choose_columns(file, *chosen), list(levels))
 
 
-def _check_engine(source: TableOptions) -> None:
-    if source.engine not in ("auto", "dask"):
-        raise ValueError(f"--engine must be auto or dask; got {source.engine!r}")
-    if source.scheduler is not None and source.engine != "dask":
+def _check_engine(job: Job) -> None:
+    if job.engine not in ("auto", "dask"):
+        raise ValueError(f"--engine must be auto or dask; got {job.engine!r}")
+    if job.scheduler is not None and job.engine != "dask":
         raise ValueError("--scheduler needs --engine dask")
-    if source.engine == "dask":
-        if not is_parquet(source.data):
+    if job.engine == "dask":
+        if not format_of(job.data).in_place:
             raise ValueError("--engine dask reads Parquet only: save the table as Parquet files first")
         if find_spec("dask") is None or find_spec("distributed") is None:
             raise ValueError("--engine dask needs Dask: pip install 'privreg[dask]'")
 
 
-def _budget(spending: BudgetOptions) -> Budget:
-    if (spending.ledger is None) != (spending.dataset is None):
+def _budget(job: Job) -> Budget:
+    if (job.ledger is None) != (job.dataset is None):
         raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
-    return budget_of(float(spending.epsilon), float(spending.delta), spending.ledger is not None)
+    return budget_of(float(job.epsilon), float(job.delta), job.ledger is not None)
 
 
 def _check_outputs(
@@ -158,10 +156,10 @@ def _check_outputs(
             check_new(place)
 
 
-def _ask_ledger(spending: BudgetOptions, source: TableOptions, mu_squared: Fraction | None) -> None:
+def _ask_ledger(job: Job, mu_squared: Fraction | None) -> None:
     """Raise BudgetRefusedError if there is no room. The file has not been opened yet."""
-    if spending.ledger is None or spending.dataset is None:
+    if job.ledger is None or job.dataset is None:
         return
-    epsilon, delta = amount(float(spending.epsilon), "epsilon"), amount(float(spending.delta), "delta")
-    unit = RECORD if source.person is None else people_by(source.person)
-    Ledger(spending.ledger).check(spending.dataset, Request(epsilon, delta, "a check", unit, mu_squared))
+    epsilon, delta = amount(float(job.epsilon), "epsilon"), amount(float(job.delta), "delta")
+    unit = unit_of(job.person is not None, job.person)
+    Ledger(job.ledger).check(job.dataset, Request(epsilon, delta, "a check", unit, mu_squared))

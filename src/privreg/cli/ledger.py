@@ -1,71 +1,100 @@
 """`privreg ledger create`, `status` and `history`."""
 
 import json
-from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.text import Text
+import typer
 
-from privreg._format import small
-from privreg.cli.terminal import console, grid
-from privreg.privacy.ledger.ledger import Entry, Ledger, Status, rounded_down
+from privreg._format import epsilon_delta, number
+from privreg.cli.messages import Command
+from privreg.cli.options import AsJson, Delta, Epsilon
+
+if TYPE_CHECKING:
+    from privreg.privacy.ledger.ledger import Entry
+    from privreg.privacy.ledger.status import Status
+
+app = typer.Typer(help="A data set's total budget, kept on disk.")
+
+_File = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
+_Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="One data set. Default: all.")]
+_STATES = {"begun": "begun, or died", "finished": "finished", "failed": "failed"}
 
 
-def run_create(file: Path, dataset: str, epsilon: Decimal, delta: Decimal) -> None:
-    """Give a data set a budget, and say so."""
+@app.command(cls=Command)
+def create(
+    file: Annotated[Path, typer.Argument(help="The ledger; made if it is not there.", show_default=False)],
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="Name for the data set.", show_default=False)],
+    epsilon: Epsilon,
+    delta: Delta,
+) -> None:
+    """Give a data set a total budget."""
+    from privreg import Ledger
+
     Ledger(file).create(dataset, epsilon, delta)
-    print(f"{dataset}: ε = {epsilon:g}, δ = {small(float(delta))} in {file}")
+    print(f"{dataset}: {epsilon_delta(float(epsilon), float(delta))} in {file}")
 
 
-def run_status(file: Path, dataset: str | None, as_json: bool) -> None:
-    """Print budgets and spending."""
+@app.command(cls=Command)
+def status(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
+    """What was spent, and what there is room for."""
+    from privreg import Ledger
+
     statuses = Ledger(file).status(dataset)
     if as_json:
-        print(json.dumps({"datasets": [status.to_dict() for status in statuses]}))
+        print(json.dumps({"datasets": [each.to_dict() for each in statuses]}))
     else:
-        show_status(statuses)
+        _show_status(statuses)
 
 
-def run_history(file: Path, dataset: str | None, as_json: bool) -> None:
-    """Print the entries."""
+@app.command(cls=Command)
+def history(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
+    """Every request that was entered."""
+    from privreg import Ledger
+
     entries = Ledger(file).history(dataset)
     if as_json:
         print(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
     else:
-        show_history(entries)
+        _show_history(entries)
 
 
-def show_status(statuses: list[Status]) -> None:
-    """The budgets of a ledger."""
+def _show_status(statuses: "list[Status]") -> None:
+    from rich.text import Text
+
+    from privreg.cli.terminal import console
+
     out = console()
-    for status in statuses:
-        out.print(Text(status.dataset, style="bold"))
-        for name, value in _facts(status).items():
+    for each in statuses:
+        out.print(Text(each.dataset, style="bold"))
+        for name, value in _facts(each).items():
             out.print(f"  {name:<10}{value}", soft_wrap=True)
     if not statuses:
         out.print("The ledger has no data sets.")
 
 
-def _facts(s: Status) -> dict[str, str]:
-    sums = f"sum of requests: ε = {float(s.sum_epsilon):g}, δ = {small(float(s.sum_delta))}"
-    largest, delta = rounded_down(s.room(s.next_delta)), small(float(s.next_delta))
+def _facts(s: "Status") -> dict[str, str]:
+    from privreg.privacy.ledger.status import rounded_down
+
+    sums = f"sum of requests: {epsilon_delta(float(s.sum_epsilon), float(s.sum_delta))}"
+    largest, delta = rounded_down(s.room(s.next_delta)), number(float(s.next_delta), 6)
     return {
-        "budget": f"ε = {s.epsilon:g}, δ = {small(float(s.delta))}",
+        "budget": epsilon_delta(float(s.epsilon), float(s.delta)),
         "protects": f"one {s.unit}" if s.unit else "decided by the first entry: one record or one person",
         "entries": f"{s.entries:,}",
-        "spent": f"ε = {s.spent_epsilon:.4g} ({sums})",
+        "spent": f"ε = {number(s.spent_epsilon, 4)} ({sums})",
         "room for": f"a fit by the default method with ε up to {largest} at δ = {delta}",
     }
 
 
-def show_history(entries: list[Entry]) -> None:
-    """The entries of a ledger."""
-    out = console()
-    table = grid("entry", "time (UTC)", "data set", "what", "ε", "δ", "state")
-    for e in entries:
-        values = f"{float(e.epsilon):g}", small(float(e.delta)), _STATES.get(e.state, e.state)
-        table.add_row(str(e.number), e.time[:16].replace("T", " "), Text(e.dataset), Text(e.what), *values)
-    out.print(table)
+def _show_history(entries: "list[Entry]") -> None:
+    from privreg.cli.terminal import console, grid
 
-
-_STATES = {"begun": "begun, or died", "finished": "finished", "failed": "failed"}
+    rows = [
+        (
+            *(str(e.number), e.time[:16].replace("T", " "), e.dataset, e.what),
+            *(number(float(e.epsilon), 6), number(float(e.delta), 6), _STATES.get(e.state, e.state)),
+        )
+        for e in entries
+    ]
+    console().print(grid(("entry", "time (UTC)", "data set", "what", "ε", "δ", "state"), *rows))

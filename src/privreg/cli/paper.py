@@ -7,19 +7,17 @@ from math import log
 from pathlib import Path
 
 import typer
+from joblib import cpu_count
 from rich.console import Console
 from rich.table import Column, Table
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS, FLAGSHIP, METHODS
+from privreg.estimators.methods import METHODS, REGISTRY
 from privreg.paper.catalogue import tasks
 from privreg.paper.results import COMPARED, Results, epsilon_name, load, positive
 from privreg.paper.runner import Settings
 from privreg.paper.runner import run as run_settings
 from privreg.paper.watch import Watch
-from privreg.paper.workers import cores
-
-DEFAULT = (*METHODS, "K-Tukey-strict", FLAGSHIP)
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class Options:
 
     def settings(self) -> Settings:
         """As meant."""
-        methods = DEFAULT if self.methods == "" else ALL_METHODS if self.methods == "all" else _listed(self.methods)
+        default = [m.name for m in REGISTRY.values() if m.name in METHODS or m.headline]
+        methods = default if self.methods == "" else REGISTRY if self.methods == "all" else _listed(self.methods)
         return Settings(
             ks=tuple(dict.fromkeys(self.k)),
             trials=self.trials,
@@ -53,7 +52,7 @@ class Options:
             tasks=tuple(_task(t) for t in _listed(self.tasks)),
             seed=self.seed,
             jitter=self.jitter,
-            jobs=self.jobs or cores(),
+            jobs=self.jobs or cpu_count(),
             retry=self.retry,
         )
 
@@ -71,8 +70,8 @@ def run(options: Options, as_json: bool) -> None:
     """Run, and print what came out."""
     settings = options.settings()
     watch = Watch(settings.jobs)
-    if settings.jobs > cores():
-        watch.say(f"--jobs {settings.jobs} is more than the {cores()} cores: they will be slower together")
+    if settings.jobs > cpu_count():
+        watch.say(f"--jobs {settings.jobs} is more than the {cpu_count()} cores: they will be slower together")
     try:
         with watch:
             folder, missing = _source(settings, options, watch)

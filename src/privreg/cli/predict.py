@@ -1,67 +1,33 @@
-"""`privreg predict`: any number of rows, a batch at a time."""
+"""`privreg predict`."""
 
-import csv
-import io
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
+import typer
 
-from privreg.cli.check import PREDICTION, TABS, read_kept
-from privreg.cli.progress import stages
-from privreg.data.columns import unknown_column
-from privreg.data.files import is_parquet_name, open_file
-from privreg.errors import ModelFileError
-from privreg.results.model_file import load_model
-from privreg.results.outputs import whole_file
+from privreg.cli import options
+from privreg.cli.progress import loading
 
 
-def run_predict(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
-    """Write a prediction for each row: to a file, or to standard output as CSV. `check_predict` comes before."""
-    model = load_model(model_file)
-    features = list(getattr(model, "feature_names_in_", []))
-    if not features:
-        raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
-    file = open_file(data)
-    for name in features:
-        if name not in file.columns:
-            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
-    kept = read_kept(keep, file.columns, file.path)
-    copied = [name for name in kept if name not in features]
-    as_written = [] if file.typed else copied  # the number 007 is perhaps a name
-    with stages() as stage, _sink(out) as sink:
-        stage("predicting")
-        writer = None
-        for batch in file.batches([*features, *copied], model.categories or {}, as_written):
-            # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
-            writer = writer or _writer(sink, table.schema, out)
-            writer.write_table(table)
-        if writer is None:
-            writer = _writer(sink, pa.schema([*((name, pa.null()) for name in kept), (PREDICTION, pa.float64())]), out)
-        writer.close()
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file that privreg fit --out wrote.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="CSV, TSV or Parquet, one file or many, of any size.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions; may be repeated."),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Predict the target for each row of a file. Costs nothing: the model is public already."""
+    from privreg.cli.check import check_predict
 
+    check_predict(model, data, out, keep or [], force)
+    with loading():
+        from privreg.cli.run_predict import run_predict
 
-@contextmanager
-def _sink(out: Path | None) -> Iterator[BinaryIO]:
-    if out is None:
-        yield sys.stdout.buffer
-    else:
-        with whole_file(out) as file:
-            yield file
-
-
-def _writer(sink: BinaryIO, schema: pa.Schema, out: Path | None) -> Any:
-    if out is not None and is_parquet_name(out):
-        return pq.ParquetWriter(sink, schema)
-    separator = "\t" if out is not None and out.suffix.lower() in TABS else ","
-    head = io.StringIO()
-    csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)  # arrow would quote every name
-    sink.write(head.getvalue().encode())
-    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
-    return pa_csv.CSVWriter(sink, schema, write_options=options)
+    run_predict(model, data, out, keep or [])

@@ -1,8 +1,11 @@
 """Tables in a terminal."""
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _WIDE = 120  # columns, where the output does not go to a terminal
 
@@ -13,9 +16,11 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, markup=False, width=max(out.width, _WIDE))
 
 
-def grid(*names: str) -> Table:
-    """A table with the first column to the left and all others to the right."""
+def grid(head: Sequence[str], *rows: Sequence[str], left: int = 1) -> Table:
+    """A table with the first columns to the left and all others to the right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(names):
-        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+    for i, name in enumerate(head):
+        table.add_column(name, justify="left" if i < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table

@@ -14,7 +14,7 @@ from privreg.data.text_header import like_a_record
 from privreg.errors import SchemaError
 
 if TYPE_CHECKING:
-    from privreg.data.files import DataFile
+    from privreg.data.base import DataFile
 
 _NOT_SHOWN = "its columns are not shown, because some names look like values: is its first line a header?"
 _LISTED = 8  # columns named in a message
@@ -64,7 +64,12 @@ def choose_names(
     categories: Iterable[str],
 ) -> list[str]:
     """The features, by the names of the columns alone: a header is enough. `categories` are those with levels."""
-    _check_names(columns, path, target, features, drop, person, categories)
+    given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
+    given += [("--person", person)] if person is not None else []
+    given += [("--category", name) for name in categories]
+    for option, name in given:
+        if name not in columns:
+            raise unknown_column(option, name, columns, path)
     _check_uses(target, features, drop, person)
     chosen = list(features) or [name for name in columns if name not in (target, person, *drop)]
     if not chosen:
@@ -94,23 +99,6 @@ def _joined(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line).writerow(names)
     return shlex.quote(line.getvalue().removesuffix("\r\n"))
-
-
-def _check_names(
-    columns: Sequence[str],
-    path: Path | str,
-    target: str,
-    features: Sequence[str],
-    drop: Sequence[str],
-    person: str | None,
-    categories: Iterable[str],
-) -> None:
-    given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
-    given += [("--person", person)] if person is not None else []
-    given += [("--category", name) for name in categories]
-    for option, name in given:
-        if name not in columns:
-            raise unknown_column(option, name, columns, path)
 
 
 def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | str) -> SchemaError:

@@ -5,7 +5,6 @@ what cannot be used becomes a missing value.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -15,19 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64
+from privreg.data.cells import each
+from privreg.data.features import Feature, level_feature
 from privreg.errors import SchemaError
 
 Categories = Mapping[Any, Sequence[Any]]
 Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One feature: a numeric input column, or one level of a category."""
-
-    name: str
-    source: int
-    level: int | None = None
 
 
 def columns_of(
@@ -50,7 +42,7 @@ def columns_of(
         else:
             levels = [level.item() if isinstance(level, np.generic) else level for level in levels]
             codes[source] = _codes(series, levels, name)
-            features += [Feature(f"{name}={level}", source, i) for i, level in enumerate(levels)]
+            features += [level_feature(name, level, source, code) for code, level in enumerate(levels)]
     return features, numeric, codes
 
 
@@ -152,15 +144,7 @@ def _check_fits(series: nw.Series[Any], level: Any, name: Any) -> None:
 def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
     """Python objects one by one. Only values of one sort are compared, and what cannot be is no level."""
     known = {(_sort_of(level), level): code for code, level in enumerate(levels)}
-
-    def code(value: Any) -> int:
-        try:
-            return known.get((_sort_of(value), value), -1)
-        except Exception:
-            return -1
-
-    with np.errstate(all="ignore"):  # a long double may warn
-        return np.asarray(np.frompyfunc(code, 1, 1)(values), np.int32)
+    return each(lambda value: known.get((_sort_of(value), value), -1), values, -1).astype(np.int32)
 
 
 def _equal(series: nw.Series[Any], level: Any) -> NDArray[np.bool_]:

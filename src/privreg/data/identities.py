@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Int64
+from privreg.data.cells import each, each_item
 from privreg.data.frames import chunks_of, decoded, is_arrow, is_untyped, kind_of, numbers
 from privreg.errors import SchemaError
 
@@ -134,8 +135,7 @@ def numbered(values: NDArray[Any]) -> Int64:
         found = key(value)
         return -1 if found is None else known.setdefault(found, len(known))
 
-    with np.errstate(all="ignore"):  # a signalling NaN would warn
-        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.int64)
+    return each(number, values, -1).astype(np.int64)
 
 
 def of_array(array: NDArray[Any]) -> Int64:
@@ -185,8 +185,9 @@ def _stored(chunks: Any) -> Any:
     """The integers of a column of arrow's."""
     import pyarrow as pa
 
-    array = chunks.combine_chunks()
-    return pa.chunked_array([array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())])
+    from privreg.data.parquet_columns import stored_integers
+
+    return pa.chunked_array([stored_integers(chunks.combine_chunks())])
 
 
 def _naive(column: Any) -> NDArray[Any]:
@@ -240,15 +241,8 @@ def _numbered_where(values: NDArray[Any], present: NDArray[np.bool_]) -> Int64:
     return np.where(present, np.unique(values, return_inverse=True)[1], -1).astype(np.int64)
 
 
-def _objects(series: nw.Series[Any]) -> list[Any]:
+def _objects(series: nw.Series[Any]) -> Any:
     try:
         return series.to_list()
     except Exception:  # text that is not UTF-8: then the value alone is missing
-        return list(chunks_of(series)) if is_arrow(series) else [_cell(series, i) for i in range(len(series))]
-
-
-def _cell(series: nw.Series[Any], row: int) -> Any:
-    try:
-        return series[row]
-    except Exception:
-        return None
+        return list(chunks_of(series)) if is_arrow(series) else each_item(series)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from privreg.data.text_header import number_pattern
+from privreg.data.text_header import read_number
 from privreg.errors import SchemaError
 
 
@@ -81,10 +81,8 @@ def _read(kind: str, levels: Sequence[str]) -> list[Any]:
 
 
 def _number(level: str) -> int | float | None:
-    value = float(level) if number_pattern(".").fullmatch(level) else math.inf
-    if not math.isfinite(value):
-        return None
-    return int(level) if level.lstrip("+-").isdigit() else value
+    value = read_number(level)
+    return int(level) if value is not None and level.lstrip("+-").isdigit() else value
 
 
 _READERS: dict[str, Callable[[str], Any]] = {

@@ -12,22 +12,29 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from privreg.data.files import DataFile, Levels, first_bytes, levels_type, parquet_files
-from privreg.data.text_header import BLANKS
+from privreg.data.base import DataFile, Levels, levels_type
+from privreg.data.files import PARQUET, check_start, first_bytes
+from privreg.data.parquet_columns import (
+    Conversion,
+    Conversions,
+    convert,
+    converted,
+    is_plain,
+    kind_of_type,
+    stored_type,
+)
+from privreg.data.paths import files_at
 from privreg.errors import SchemaError
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
 _BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all
 _THREADS = 16  # that read footers
-
-Conversion = Callable[[pa.Array], pa.Array]
-Conversions = Mapping[str, Conversion | None]  # None: as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class ParquetTable(DataFile):
     def __init__(self, source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
         if isinstance(source, str | os.PathLike):
             super().__init__(Path(source), {})
-            paths = parquet_files(Path(source))
+            paths = files_at(Path(source), PARQUET.ends)
         else:
             paths = [Path(path) for path in source]
             if not paths:
@@ -87,6 +94,11 @@ class ParquetTable(DataFile):
     def __repr__(self) -> str:
         count = len(self._files)
         return f"ParquetTable({str(self.path)!r}: {count} file{'s' if count > 1 else ''})"
+
+    @staticmethod
+    def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
+        del name
+        return pq.ParquetWriter(sink, schema)
 
     def select(self, columns: Sequence[str]) -> "ParquetTable":
         """The same rows with these columns only."""
@@ -150,16 +162,16 @@ class ParquetTable(DataFile):
         for name in columns:
             (kind, _), *others = self._types[name]
             levels = levels_type(name, categories[name]) if name in categories else None
-            plain = levels is None and not others and _is_plain(kind)
-            convert = partial(_converted, name=name, levels=levels, identifier=name in identifiers, cast=bool(others))
-            plan[name] = None if plain else convert
+            plain = levels is None and not others and is_plain(kind)
+            as_asked = partial(convert, name=name, levels=levels, identifier=name in identifiers, cast=bool(others))
+            plan[name] = None if plain else as_asked
         return plan
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         kinds = {name: self._types[name][0][0] for name in columns}
         values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
-        return _table(empty, self._plan(columns, categories, identifiers))
+        return converted(empty, self._plan(columns, categories, identifiers))
 
     def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
         plan = self._plan(columns, categories, identifiers)
@@ -170,7 +182,7 @@ class ParquetTable(DataFile):
         rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(plan), 1) + 1)
         with self._open(path, len(plan)) as file:
             for batch in _each(path, file.iter_batches(rows, columns=list(plan), **options)):
-                yield _guarded(path, partial(_table, batch, plan))
+                yield _guarded(path, partial(converted, batch, plan))
 
     def _open(self, path: str, columns: int) -> pq.ParquetFile:
         """A handle of its own, for a reader of so many columns."""
@@ -193,7 +205,9 @@ def _check_apart(paths: Sequence[Path]) -> None:
 
 
 def _look(path: Path) -> tuple[pa.Schema, _Footer]:
-    if not first_bytes(path).startswith(b"PAR1"):
+    start = first_bytes(path)
+    if not PARQUET.recognises(path, start):
+        check_start(path, start)
         raise SchemaError(f"{path} is not a Parquet file")
     stamp = _stamp(path)
     footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))
@@ -216,7 +230,7 @@ def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str,
     """The kinds of the columns, and the types that each has, with the first file in which it has it."""
     (first, schema), *others = schemas.items()
     fields = _fields(first, schema)
-    kinds = {name: _kind_of_type(kind) for name, kind in fields.items()}
+    kinds = {name: kind_of_type(kind) for name, kind in fields.items()}
     types = {name: [(kind, first)] for name, kind in fields.items()}
     for path, other in others:
         if other.equals(schema):
@@ -228,9 +242,9 @@ def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str,
         for name, kind in fields.items():
             if any(kind == known for known, _ in types[name]):
                 continue
-            if _kind_of_type(kind) != kinds[name]:
+            if kind_of_type(kind) != kinds[name]:
                 raise SchemaError(
-                    f"column {name!r} is of kind {_kind_of_type(kind)!r} in {path}, but {kinds[name]!r} in {first}; "
+                    f"column {name!r} is of kind {kind_of_type(kind)!r} in {path}, but {kinds[name]!r} in {first}; "
                     "write one kind in all files"
                 )
             types[name].append((kind, path))
@@ -242,7 +256,7 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     for name, times in Counter(_guarded(path, lambda: schema.names)).items():
         if times > 1:
             raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-    fields = {f.name: _as_stored(f.type) for f in schema if not re.fullmatch(r"__index_level_\d+__", f.name)}
+    fields = {f.name: stored_type(f.type) for f in schema if not re.fullmatch(r"__index_level_\d+__", f.name)}
     if not fields:
         raise SchemaError(f"{path} has no columns")
     return fields
@@ -282,98 +296,3 @@ def _has_dictionary(group: pq.RowGroupMetaData, column: str) -> bool:
     """Whether the row group stores a dictionary; if not, arrow makes one of the values present."""
     chunk = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == column)
     return group.num_rows == 0 or any("DICTIONARY" in encoding for encoding in chunk.encodings)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def _as_stored(kind: pa.DataType) -> pa.DataType:
-    """A type without what makes no difference to the values."""
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(pa.int32(), _as_stored(kind.value_type))
-    return pa.large_string() if _is_text(kind) else kind
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    types = pa.types
-    return types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
-
-
-def _kind_of_type(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_dictionary(kind):
-        return "category"
-    if _is_text(kind):
-        return "text"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "timestamp"
-    return "nothing" if types.is_null(kind) else str(kind)
-
-
-def _table(batch: pa.RecordBatch, plan: Conversions) -> pa.Table:
-    columns = [(batch.column(name), convert) for name, convert in plan.items()]
-    arrays = [column if convert is None else convert(column) for column, convert in columns]
-    return pa.Table.from_arrays(arrays, names=list(plan))
-
-
-def _converted(array: pa.Array, name: str, levels: str | None, identifier: bool, cast: bool) -> pa.Array:
-    """A column without dictionary and without text that is not UTF-8: an identifier, a category, or values."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if _is_text(array.type):
-        array = _valid_text(array)
-    if identifier:
-        return _identifier(array)
-    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or (cast and levels is None):
-        array = pc.cast(array, pa.float64(), safe=False)
-    return array if levels is None else _typed_as(levels, array, name)
-
-
-def _valid_text(array: pa.Array) -> pa.Array:
-    raw = pc.cast(array, pa.large_binary())
-    try:
-        return pc.cast(raw, pa.large_string())  # only if every cell is UTF-8
-    except pa.ArrowInvalid:
-        return pa.array([None if cell is None else _utf8(cell) for cell in raw.to_pylist()], pa.large_string())
-
-
-def _utf8(cell: bytes) -> str | None:
-    try:
-        return cell.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _identifier(array: pa.Array) -> pa.Array:
-    """Decimals are not rounded; points in time are integers, since not all can be made into Python objects."""
-    kind = array.type
-    if pa.types.is_decimal(kind):
-        return pc.cast(array, pa.string())
-    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    return array
-
-
-def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
-    """A column in the kind of its levels."""
-    is_text, is_boolean = _is_text(array.type), pa.types.is_boolean(array.type)
-    if not (is_text or is_boolean or _kind_of_type(array.type) == "number"):
-        raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
-    if kind == "text":
-        return pc.cast(array, pa.large_string())
-    if is_text:
-        from privreg.data.text_file import cells_as
-
-        return cells_as(kind, pc.ascii_trim(array, BLANKS), (), ".")
-    if kind == "number":
-        return pc.cast(array, pa.float64(), safe=False)
-    if is_boolean:
-        return array
-    raise SchemaError(f"column {name!r} is of type {array.type}, but its levels are booleans")

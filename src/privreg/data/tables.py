@@ -14,7 +14,6 @@ False and True; a plain numpy array has only numbers, its booleans being 0 and 1
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
-from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -24,7 +23,9 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
-from privreg.data.frames import Categories, Codes, Feature, columns_of, numbers, undeclared
+from privreg.data.cells import numbers_in
+from privreg.data.features import Feature
+from privreg.data.frames import Categories, Codes, columns_of, numbers, undeclared
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
 
@@ -116,11 +117,11 @@ class Table:
         feature = self.features[index]
         if isinstance(self._numeric, np.ndarray):
             return _float64(self._numeric[rows, feature.source])
-        if feature.level is None:
+        if feature.code is None:
             values: Float64 = self._numeric[feature.source][rows]
             return values
         codes = self._codes[feature.source][rows]
-        return np.where(codes < 0, np.nan, codes == feature.level)
+        return np.where(codes < 0, np.nan, codes == feature.code)
 
 
 def read_table(data: Any, categories: Categories | None = None) -> Table:
@@ -271,7 +272,7 @@ def rows_as_array(data: Any) -> Any:
     cells = np.fromiter(
         chain.from_iterable(row if len(row) == width else nothing for row in rows), np.object_, len(rows) * width
     )
-    return untyped_numbers(cells).reshape(len(rows), width)
+    return numbers_in(cells).reshape(len(rows), width)
 
 
 def is_list(data: Any) -> bool:
@@ -291,20 +292,7 @@ def _cells(row: Any) -> list[Any]:
 def _list_of_numbers(data: Any) -> Float64:
     """The same for a list of numbers; one that is alone in a list counts as itself."""
     rows = [(_cells(value), value) for value in data]
-    return untyped_numbers(np.fromiter((c[0] if len(c) == 1 else v for c, v in rows), np.object_, len(rows)))
-
-
-def untyped_numbers(values: NDArray[Any]) -> Float64:
-    """Python objects one by one: what is no number is missing."""
-
-    def number(value: Any) -> float:
-        try:
-            return float(value) if isinstance(value, Real | np.bool_) else np.nan
-        except Exception:  # beyond float64, or a number of the user's own
-            return np.nan
-
-    with np.errstate(all="ignore"):  # a long double again
-        return np.asarray(np.frompyfunc(number, 1, 1)(values), np.float64)
+    return numbers_in(np.fromiter((c[0] if len(c) == 1 else v for c, v in rows), np.object_, len(rows)))
 
 
 def _float64(values: NDArray[Any]) -> Float64:

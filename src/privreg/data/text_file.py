@@ -1,30 +1,27 @@
-"""Delimited text in files: every cell is read by a fixed rule that looks at this cell alone.
+"""Delimited text in files. How a cell is read, text_cells.py tells.
 
-- blanks (ASCII) around a cell are no part of it;
-- a number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional
-  exponent (``-1``, ``+.5``, ``1.``, ``2e-3``); its value is the nearest float64, and beyond its range it is missing;
-- a boolean is ``true`` or ``false`` in any case;
-- text is missing if it is one of the words for it (`MISSING`) and not a declared level, or if it is not UTF-8.
-
-A line of text is a record, so that no record can reach into another. A line with too few or too many fields, or with a
-quote that is not closed, is a record whose cells are all missing. A blank line is none.
+The kinds of the columns are decided by the first 100 rows. A line of text is a record, so that no record can reach into
+another. A line with too few or too many fields, or with a quote that is not closed, is a record whose cells are all
+missing. A blank line is none.
 """
 
-import math
+import csv
+import io
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, BinaryIO, TextIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from privreg.data.files import DataFile, Levels, levels_type
+from privreg.data.base import DataFile, Levels, levels_type
+from privreg.data.paths import has_end
+from privreg.data.text_cells import cells_as
 from privreg.data.text_header import BLANKS, MISSING, header_line, number_pattern, open_text, read_header
 from privreg.errors import SchemaError
 
@@ -32,14 +29,11 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 SCHEMA_ROWS = 100
+_TABS = (".tsv", ".tab")  # ends of names of files that are written with tabs
 
 _BLOCK = 1 << 20  # characters that are parsed at a time, or one line if that is longer
 _LONGEST = 1 << 28  # characters of a line
 _THREADS = 2  # that parse, while the next lines are read
-
-# Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
-_PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
-_PLAIN_LENGTH = 64
 
 
 class TextFile(DataFile):
@@ -56,6 +50,17 @@ class TextFile(DataFile):
         number = number_pattern(self._mark)
         super().__init__(path, {name: _kind_of_cells(cells, number) for name, cells in rows.items()})
         self.blank = frozenset(name for name, cells in rows.items() if not _present(cells))
+
+    @staticmethod
+    def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
+        separator = "\t" if has_end(name, _TABS) else ","
+        head = io.StringIO()
+        csv.writer(head, delimiter=separator, lineterminator="\n").writerow(
+            schema.names
+        )  # arrow would quote every name
+        sink.write(head.getvalue().encode())
+        options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
+        return pa_csv.CSVWriter(sink, schema, write_options=options)
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         cells = pa.schema([(name, pa.string()) for name in columns]).empty_table()
@@ -75,8 +80,7 @@ class TextFile(DataFile):
             kind = levels_type(name, levels) if levels else self.columns[name]
             if name in identifiers:
                 kind = "text"
-            stripped = pc.ascii_trim(cells.combine_chunks(), BLANKS)
-            arrays[name] = cells_as(kind, stripped, levels, self._mark)
+            arrays[name] = cells_as(kind, cells.combine_chunks(), levels, self._mark)
         return pa.table(arrays)
 
     def _schema_rows(self) -> dict[str, list[str]]:
@@ -200,55 +204,3 @@ def _kind_of_cells(cells: list[str], number: re.Pattern[str]) -> str:
 
 def _present(cells: list[str]) -> list[str]:
     return [cell for cell in cells if cell.lower() not in MISSING]
-
-
-def cells_as(kind: str, cells: pa.Array, levels: Sequence[Any], mark: str) -> pa.Array:
-    """Stripped cells (UTF-8 read as Latin-1) in one kind; null where a cell is not of it."""
-    if kind == "number":
-        return _numbers(cells, mark)
-    if kind == "boolean":
-        lower = pc.ascii_lower(cells)
-        true = pc.equal(lower, "true")
-        return pc.if_else(pc.or_(true, pc.equal(lower, "false")), true, None)
-    text = _each(cells, pc.invert(pc.string_is_ascii(cells)), _original_text)
-    words = pc.is_in(pc.ascii_lower(text), pa.array(MISSING))
-    declared = pc.is_in(text, pa.array([level for level in levels if isinstance(level, str)], pa.string()))
-    return pc.if_else(pc.and_not(words, declared), None, text)
-
-
-def _numbers(cells: pa.Array, mark: str) -> pa.Array:
-    """The numbers among stripped cells. Plain ones are read by arrow, the others one by one; the cell alone decides."""
-    pattern = number_pattern(mark)
-
-    def number(cell: str) -> float | None:
-        if not pattern.fullmatch(cell):
-            return None
-        value = float(cell.replace(mark, "."))
-        return value if math.isfinite(value) else None
-
-    if mark == ",":
-        has_point = pc.match_substring(cells, ".")
-        pointed = pc.if_else(has_point, "", pc.replace_substring(cells, ",", "."))
-    else:
-        pointed = cells
-    plain = pc.and_(
-        pc.match_substring_regex(pointed, _PLAIN_NUMBER), pc.less_equal(pc.binary_length(pointed), _PLAIN_LENGTH)
-    )
-    values = pc.cast(pc.if_else(plain, pointed, None), pa.float64())
-    return _each(cells, pc.and_(pc.invert(plain), pc.greater(pc.binary_length(cells), 0)), number, values)
-
-
-def _original_text(cell: str) -> str | None:
-    try:
-        return cell.encode("latin-1").decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _each(cells: pa.Array, which: pa.Array, function: Callable[[str], Any], others: pa.Array | None = None) -> pa.Array:
-    """`others` (if not given, the cells), with the value of a function in place of the chosen ones."""
-    others = cells if others is None else others
-    if not pc.any(which).as_py():
-        return others
-    values = pa.array([function(cell) for cell in cells.filter(which).to_pylist()], others.type)
-    return pc.replace_with_mask(others, which, values)

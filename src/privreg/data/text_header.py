@@ -1,12 +1,15 @@
 """The header line of delimited text: names and separator, read without arrow, so that a wrong name is known at once."""
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from privreg.data.files import neither_format
 from privreg.errors import SchemaError
 
 BLANKS = " \t\n\r\v\f"
@@ -40,6 +43,10 @@ def read_header(path: Path) -> Header:
     return Header(_names(line, separator, path), separator)
 
 
+def header_names(path: Path) -> list[str]:
+    return read_header(path).names
+
+
 def open_text(path: Path) -> TextIO:
     """Bytes as characters; what they stand for is found out cell by cell."""
     return path.open(encoding="latin-1", newline=None)
@@ -62,7 +69,7 @@ def header_line(text: TextIO, path: Path) -> str:
     except UnicodeDecodeError:
         raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
     if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
-        raise SchemaError(f"{path} is neither Parquet nor UTF-8 text")
+        raise neither_format(path)
     return header
 
 
@@ -75,6 +82,13 @@ def like_a_record(names: Iterable[str]) -> bool:
     return any(number.fullmatch(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
 
 
+def read_number(cell: str, mark: str = ".") -> float | None:
+    """A finite number, written with this decimal mark; None if the cell is none."""
+    value = float(cell.replace(mark, ".")) if number_pattern(mark).fullmatch(cell) else math.inf
+    return value if math.isfinite(value) else None
+
+
+@cache
 def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
     """What counts as a number, with this decimal mark, or a pattern for it."""
     return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))

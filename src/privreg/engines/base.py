@@ -1,8 +1,8 @@
-"""What an estimator may ask of its records, wherever they are.
+"""The contracts of this room: what an estimator may ask of its records, wherever they are, and of a kind of table.
 
-All of it is one of three things: a sum over records of exact integers, which is the same whatever parts the records
-come in; C − D of whole columns; or models of groups of records, each group's records in their order. So the answers,
-and with a seed everything after them, are the same bits in memory, out of core and on a cluster.
+What is asked of records is one of three things: a sum over records of exact integers, which is the same whatever parts
+the records come in; C − D of whole columns; or models of groups of records, each group's records in their order. So the
+answers, and with a seed everything after them, are the same bits in memory, out of core and on a cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.data.features import Feature
+from privreg.data.tables import Categories, Table
 from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.kernels.totals import Column
 
@@ -24,6 +26,9 @@ T = TypeVar("T")
 
 TARGET = -1  # in place of a feature's number
 ROWS = 2**13  # records looked at together where rows are computed with: their part of a few columns stays in the cache
+
+
+Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
 
 
 class Block(NamedTuple):
@@ -57,26 +62,40 @@ class Rounded(Protocol):
         ...
 
 
+class RoundedBlocks:
+    """Such rows, with their targets, in so many blocks that are here, or are loaded when they are looked at."""
+
+    def __init__(self, load: Callable[[int], tuple[Int16, Float64]], count: int, n_jobs: int | None) -> None:
+        self._load, self._count, self._n_jobs = load, count, n_jobs
+
+    def total(self, task: Callable[[Int16, Float64], T]) -> T:
+        return sum_in_threads(lambda b: task(*self._load(b)), self._count, self._n_jobs)
+
+
 class Engine(ABC):
     """The complete records of a table and a target: what every estimator computes on. Their number is secret."""
 
-    names: list[str]  # of the features
-    sources: list[str]  # of the columns they are made from, if the table is not in memory
+    features: list[Feature]
+    sources: list[str]  # names of the columns that features are made from, if the table is not in memory
     undeclared: list[str]  # columns whose levels came with their type
-    watch: Callable[[str], None] | None = None  # told the name of each pass over the data
+    progress: Callable[[str], None] | None = None  # told the name of each pass over the data
     n_records: int
+
+    @property
+    def names(self) -> list[str]:
+        return [feature.name for feature in self.features]
 
     def __len__(self) -> int:
         """Number of features."""
-        return len(self.names)
+        return len(self.features)
 
     def tell(self, what: str) -> None:
         """What is being done now. Never how much of it is done, which would depend on the data."""
-        if self.watch is not None:
-            self.watch(what)
+        if self.progress is not None:
+            self.progress(what)
 
     @abstractmethod
-    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+    def totals(self, tasks: Tasks) -> list[Any]:
         """For each (feature or TARGET, task) the sum of the task over parts of that column: one pass for all."""
 
     @abstractmethod
@@ -111,11 +130,40 @@ class Engine(ABC):
         return _Column(self, number)
 
 
+class OpenOptions(NamedTuple):
+    """How a table is opened."""
+
+    categories: Categories | None = None  # declared levels, by column
+    n_jobs: int | None = None
+    groups: Any = None  # the column that names people, if there is one
+    progress: Callable[[str], None] | None = None  # told the name of each pass over the data
+    chosen: Sequence[int] | None = None  # numbers of the features to use, all unless given
+
+
+class Kind(ABC):
+    """A kind of table that a user may pass as X: how its records are opened, and how its rows are predicted."""
+
+    in_memory = False  # if not, y and groups are names of its columns
+    lazy = False  # whether its rows are predicted where they are, and later: with `map`, not by `tables`
+
+    @abstractmethod
+    def open(self, X: Any, y: Any, options: OpenOptions) -> Engine:
+        """The complete records of the table and its target."""
+
+    def tables(self, X: Any, columns: Sequence[str], categories: Categories | None) -> Iterator[Table]:  # noqa: ARG002
+        """All rows of these columns, part by part, if the table is not in memory."""
+        raise TypeError(f"the rows of {type(X).__name__} cannot be read here")
+
+    def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
+        """What `predict` gives for the frames that a lazy table consists of."""
+        raise NotImplementedError
+
+
 class PreparedColumns(Sequence[Column]):
     """Features whose totals are prepared together, in one pass for all."""
 
-    def __init__(self, records: Engine, numbers: Sequence[int]) -> None:
-        self._engine, self._numbers = records, list(numbers)
+    def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
+        self._engine, self._numbers = engine, list(numbers)
         self._known: list[dict[Any, Any]] = [{} for _ in numbers]
 
     def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
@@ -133,8 +181,8 @@ class PreparedColumns(Sequence[Column]):
 
 
 class _Column:
-    def __init__(self, records: Engine, number: int, known: dict[Any, Any] | None = None) -> None:
-        self._engine, self._number, self._known = records, number, {} if known is None else known
+    def __init__(self, engine: Engine, number: int, known: dict[Any, Any] | None = None) -> None:
+        self._engine, self._number, self._known = engine, number, {} if known is None else known
 
     @property
     def size(self) -> int:
@@ -151,9 +199,6 @@ class Elementwise(tuple[Any, ...]):
 
     def __add__(self, other: Any) -> "Elementwise":
         return Elementwise(a + b for a, b in zip(self, other, strict=True))
-
-
-Tasks = Sequence[tuple[int, Callable[[Float64], Any]]]  # a feature or the TARGET, and what to do with it
 
 
 def features_of(tasks: Tasks) -> list[int]:
@@ -184,6 +229,18 @@ def sum_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> T
     with single_threaded_blas():
         share_out(work, count, n_jobs)
     return added(found)
+
+
+def each_in_threads(one: Callable[[int], T], count: int, n_jobs: int | None) -> list[T]:
+    """[one(0), …, one(count − 1)]."""
+    found: list[Any] = [None] * count
+
+    def work(numbers: Iterator[int]) -> None:
+        for number in numbers:
+            found[number] = one(number)
+
+    share_out(work, count, n_jobs)
+    return found
 
 
 def runs_of_groups(bounds: Int64, records: int) -> Int64:

@@ -1,6 +1,6 @@
 """Records of a table in memory. Threads share the blocks; what they find is added as integers, in any order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -8,18 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
-from privreg.data.tables import Table, read_identities
+from privreg.data.tables import Table, read_identities, read_table, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, each_total, features_of, runs_of_groups, sum_in_threads
+from privreg.engines.base import (
+    TARGET,
+    Block,
+    Derived,
+    Engine,
+    Kind,
+    OpenOptions,
+    RoundedBlocks,
+    Tasks,
+    each_in_threads,
+    each_total,
+    features_of,
+    runs_of_groups,
+    sum_in_threads,
+)
 from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
-from privreg.kernels.threads import share_out, single_threaded_blas
+from privreg.kernels.threads import single_threaded_blas
 
 T = TypeVar("T")
 
 _ENTRIES = 2**20  # of a block that is looked at column by column
 _CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
+
+
+class InMemory(Kind):
+    """An array, a list of rows, or a data frame of pandas, polars or pyarrow."""
+
+    in_memory = True
+
+    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemoryEngine":
+        return MemoryEngine(read_table(X, options.categories), read_target(y), options.n_jobs)
 
 
 class MemoryEngine(Engine):
@@ -33,14 +56,14 @@ class MemoryEngine(Engine):
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
         self._table, self._n_jobs = table, n_jobs
-        self.names, self.undeclared = table.names, table.undeclared
+        self.features, self.undeclared = table.features, table.undeclared
         self.target = self._align(target)
 
     @property
     def n_records(self) -> int:  # type: ignore[override]
         return self.target.size
 
-    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
+    def totals(self, tasks: Tasks) -> list[Any]:
         rows = max(_ENTRIES // max(len(tasks), 1), base.ROWS)
         return list(self._added(lambda block: each_total(block, tasks), features_of(tasks), rows))
 
@@ -64,13 +87,12 @@ class MemoryEngine(Engine):
         """The values of a derived column."""
         values = np.empty(self.n_records)
 
-        def work(blocks: Iterator[int]) -> None:
-            for b in blocks:
-                records = slice(b * base.ROWS, (b + 1) * base.ROWS)
-                values[records] = derived.task(self._block(derived.columns, records))
+        def fill(b: int) -> None:
+            records = slice(b * base.ROWS, (b + 1) * base.ROWS)
+            values[records] = derived.task(self._block(derived.columns, records))
 
         with single_threaded_blas():
-            share_out(work, max(-(-self.n_records // base.ROWS), 1), self._n_jobs)
+            each_in_threads(fill, max(-(-self.n_records // base.ROWS), 1), self._n_jobs)
         return values
 
     def block(self, first: int, last: int, out: Float64) -> list[Float64]:
@@ -81,31 +103,25 @@ class MemoryEngine(Engine):
         """The given records with all their feature columns, as a new (records × features) array."""
         return self._table.rows(index if self._kept is None else self._kept[index])
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "MemoryRounded":
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> RoundedBlocks:
         size = max(_ENTRIES // width, 1)
-        blocks: list[Any] = [None] * max(-(-self.n_records // size), 1)
 
-        def work(chunks: Iterator[int]) -> None:
-            for c in chunks:
-                records = np.arange(c * size, min((c + 1) * size, self.n_records))
-                blocks[c] = task(self.rows(records)), self.target[records]
+        def one(b: int) -> tuple[Int16, Float64]:
+            records = np.arange(b * size, min((b + 1) * size, self.n_records))
+            return task(self.rows(records)), self.target[records]
 
-        share_out(work, len(blocks), self._n_jobs)
-        return MemoryRounded(blocks, self._n_jobs)
+        blocks = each_in_threads(one, max(-(-self.n_records // size), 1), self._n_jobs)
+        return RoundedBlocks(blocks.__getitem__, len(blocks), self._n_jobs)
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts = runs_of_groups(bounds, max(_CHUNK // len(self), 1))
-        found: list[Any] = [None] * (len(cuts) - 1)
 
-        def loop(chunks: Iterator[int]) -> None:
-            for c in chunks:
-                first, last = int(cuts[c]), int(cuts[c + 1])
-                members = order[bounds[first] : bounds[last]]
-                local = bounds[first : last + 1] - bounds[first]
-                found[c] = work(self.rows(members), self.target[members], local)
+        def run(r: int) -> T:
+            first, last = int(cuts[r]), int(cuts[r + 1])
+            members = order[bounds[first] : bounds[last]]
+            return work(self.rows(members), self.target[members], bounds[first : last + 1] - bounds[first])
 
-        share_out(loop, len(found), self._n_jobs)
-        return found
+        return each_in_threads(run, len(cuts) - 1, self._n_jobs)
 
     def subset(self, index: Int64) -> "MemoryEngine":
         chosen = copy(self)
@@ -127,8 +143,8 @@ class MemoryEngine(Engine):
 class MemoryRanking:
     """Ranks of all columns, in memory."""
 
-    def __init__(self, records: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
-        self._engine, self._ranks, self._n_jobs = records, ranks, n_jobs
+    def __init__(self, engine: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
+        self._engine, self._ranks, self._n_jobs = engine, ranks, n_jobs
 
     def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
         return concordance(self._rank(pivot), [self._ranks[j] for j in columns], self._n_jobs)
@@ -137,13 +153,3 @@ class MemoryRanking:
         if isinstance(pivot, Derived):
             return rank_column(self._engine.derive(pivot))
         return rank_column(self._engine.target) if pivot == TARGET else self._ranks[pivot]
-
-
-class MemoryRounded:
-    """All rows as 16-bit integers, with their targets, in blocks."""
-
-    def __init__(self, blocks: list[tuple[Int16, Float64]], n_jobs: int | None) -> None:
-        self._blocks, self._n_jobs = blocks, n_jobs
-
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        return sum_in_threads(lambda b: task(*self._blocks[b]), len(self._blocks), self._n_jobs)

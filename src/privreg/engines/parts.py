@@ -6,7 +6,7 @@ plain, so that they can be sent there; `kept` says which rows of the part are re
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Elementwise, each_total, features_of, stacked
+from privreg.engines.base import TARGET, Block, Derived, Elementwise, Tasks, each_total, features_of, stacked
 from privreg.errors import SchemaError
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None 
             yield Block([column[a : a + size] for column in values], target[a : a + size])
 
 
-def totals(part: Part, kept: Kept, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> Elementwise:
+def totals(part: Part, kept: Kept, tasks: Tasks) -> Elementwise:
     """The tasks' results for their columns."""
     return base.added(each_total(block, tasks) for block in records_of(part, kept, features_of(tasks)))
 
@@ -103,7 +103,7 @@ def rounded(
         yield task(stacked(block.values, block.target.size)), block.target
 
 
-def split(part: Part, kept: Kept, features: int, place: Int64, cuts: Int64) -> Iterator[list[Float64]]:
+def split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> Iterator[list[Float64]]:
     """Block by block, the rows whose places lie between each two cuts: features, target, and the bits of the place.
 
     `place` is where each record of the part comes in the order of groups, −1 for nowhere.

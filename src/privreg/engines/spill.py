@@ -22,8 +22,8 @@ class Spill:
     """Arrays in a file that has no name, for threads. Nobody else can open it, and nothing of it stays behind."""
 
     def __init__(self) -> None:
-        file = tempfile.TemporaryFile(dir=spill_folder(), prefix="privreg-")  # noqa: SIM115
-        self._number = file.fileno()
+        file = tempfile.TemporaryFile(buffering=0, dir=spill_folder(), prefix="privreg-")  # noqa: SIM115
+        self._file = file
         finalize(self, file.close)
         self._end, self._lock = 0, Lock()
 
@@ -34,7 +34,7 @@ class Spill:
             self._end += data.nbytes
         view, at = _bytes_of(data), place.offset
         while view:  # a write may stop short, at 2 GB for one
-            written = os.pwrite(self._number, view, at)
+            written = self._write_at(view, at)
             view, at = view[written:], at + written
         return place
 
@@ -42,11 +42,25 @@ class Spill:
         array = np.empty(place.shape, place.dtype) if out is None else out
         view, at = _bytes_of(array), place.offset
         while view:
-            got = os.preadv(self._number, [view], at)
+            got = self._read_at(view, at)
             if got == 0:
                 raise OSError("a temporary file is shorter than it was")
             view, at = view[got:], at + got
         return array
+
+    def _write_at(self, view: memoryview, at: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._file.fileno(), view, at)
+        with self._lock:  # Windows: a file has one position for all threads
+            self._file.seek(at)
+            return self._file.write(view)
+
+    def _read_at(self, view: memoryview, at: int) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [view], at)
+        with self._lock:
+            self._file.seek(at)
+            return self._file.readinto(view)
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:

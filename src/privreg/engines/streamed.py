@@ -4,8 +4,7 @@ What is kept of it is a byte for each row of parts with missing values (is the r
 ranks, rounded rows, and rows in the order of their groups.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from threading import local
 from typing import Any, TypeVar
 
@@ -14,14 +13,14 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Block, Derived, Engine, runs_of_groups, sum_in_threads
+from privreg.engines.base import TARGET, Derived, RoundedBlocks, each_in_threads, runs_of_groups, sum_in_threads
 from privreg.engines.layout import Layout
-from privreg.engines.parts import Complete, Part
+from privreg.engines.parts import Kept, Part
+from privreg.engines.parts_engine import PartsEngine, Task
 from privreg.engines.spill import Place, Spill
-from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
-from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column
-from privreg.kernels.threads import share_out, single_threaded_blas
+from privreg.kernels.ranks import Ranks, rank_column
+from privreg.kernels.threads import single_threaded_blas
 
 T = TypeVar("T")
 
@@ -29,54 +28,45 @@ _ROUNDED = 2**20  # entries of a block of rounded rows
 _RUN = 2**24  # entries of a run of groups
 
 
-class StreamedEngine(Engine):
-    """The complete records of a table in parts, and how many each has."""
+class StreamedEngine(PartsEngine):
+    """Records that threads of this process read."""
 
     def __init__(
         self,
         parts: Sequence[Part],
         layout: Layout,
-        identify: Callable[[Any], Int64],
+        number_rows: Callable[[Any], Int64],
         n_jobs: int | None = None,
-        watch: Callable[[str], None] | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> None:
-        self.names, self.sources = layout.names, [str(name) for name in layout.sources]
-        self.undeclared = list(layout.undeclared)
-        self._parts, self.n_jobs, self.watch = list(parts), n_jobs, watch
-        self._identify = identify  # a number for each row of the table
-        self._found: list[Complete] = self._each(
-            "reading the columns", lambda p: on_part.complete(self._parts[p], None, len(self))
-        )
-        if sum(found.rows for found in self._found) > MAX_RECORDS:
-            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+        self._parts, self.n_jobs = list(parts), n_jobs
+        super().__init__(len(self._parts), layout, number_rows, progress)
 
-    @property
-    def n_records(self) -> int:  # type: ignore[override]
-        return sum(found.records for found in self._found)
-
-    def _each(self, what: str, function: Callable[[int], T]) -> list[T]:
-        """function(number of a part) for each part, in their order."""
-        results: list[Any] = [None] * len(self._parts)
+    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
+        del columns  # a part knows what to read
         self.tell(what)
 
-        def work(numbers: Iterator[int]) -> None:
-            for p in numbers:
-                results[p] = function(p)
+        def one(p: int) -> Any:
+            return self._on_part(p, task, *given, *([] if own is None else [own[p]]))
 
         with single_threaded_blas():
-            share_out(work, len(self._parts), self.n_jobs)
-        return results
+            return each_in_threads(one, len(self._parts), self.n_jobs)
 
-    def _sum(self, what: str, function: Callable[[int], T]) -> T:
-        """The sum of function(number of a part). Each thread adds what it finds, so that no more is kept."""
+    def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
+        """Each thread adds what it finds, so that no more is kept."""
+        del columns
         self.tell(what)
-        return sum_in_threads(function, len(self._parts), self.n_jobs)
+        return sum_in_threads(lambda p: self._on_part(p, task, *given), len(self._parts), self.n_jobs)
 
-    def totals(self, tasks: Sequence[tuple[int, Callable[[Float64], Any]]]) -> list[Any]:
-        return list(self._sum("reading columns", lambda p: on_part.totals(self._parts[p], self._found[p].kept, tasks)))
+    def _on_part(self, p: int, task: Task, *given: Any) -> Any:
+        found = self._found[p]
+        return task(self._parts[p], None if found is None else found.kept, *given)
 
-    def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
-        return self._sum("reading rows", lambda p: on_part.total(self._parts[p], self._found[p].kept, task, columns))
+    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
+        return function(*given)
+
+    def _results(self, found: list[Any]) -> list[Any]:
+        return found
 
     def ranking(self) -> "StreamedRanking":
         return StreamedRanking(self)
@@ -84,62 +74,43 @@ class StreamedEngine(Engine):
     def fill(self, column: int | Derived, out: Float64) -> None:
         """The values of a column, into an array for all records."""
         if isinstance(column, Derived):
-            found = self._each("reading rows", lambda p: on_part.derive(self._parts[p], self._found[p].kept, column))
-            np.concatenate(found, out=out)
+            np.concatenate(self._each("reading rows", on_part.derive, column.columns, column), out=out)
         else:
             on_part.fill(self._parts, self._found, column, out)
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "StreamedRounded":
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> RoundedBlocks:
         spill, rows = Spill(), max(_ROUNDED // width, 1)
 
-        def work(p: int) -> list[tuple[Place, Place]]:
-            blocks = on_part.rounded(self._parts[p], self._found[p].kept, task, len(self), rows)
+        def work(part: Part, kept: Kept) -> list[tuple[Place, Place]]:
+            blocks = on_part.rounded(part, kept, task, len(self), rows)
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
-        blocks = [block for found in self._each("reading rows", work) for block in found]
-        return StreamedRounded(spill, blocks, self.n_jobs)
+        blocks = [block for found in self._each("reading rows", work, range(len(self))) for block in found]
+        return RoundedBlocks(lambda b: (spill.read(blocks[b][0]), spill.read(blocks[b][1])), len(blocks), self.n_jobs)
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
-        cuts = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1))
-        place, spill = on_part.places(order, self.n_records), Spill()
-        starts = np.cumsum([0, *(found.records for found in self._found)])
+        cuts, spill = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1)), Spill()
+        place = self._by_part(on_part.places(order, self.n_records))
 
-        def split(p: int) -> list[list[Place]]:
-            mine = place[starts[p] : starts[p + 1]]
-            blocks = on_part.split(self._parts[p], self._found[p].kept, len(self), mine, bounds[cuts])
+        def split(part: Part, kept: Kept, place: Int64) -> list[list[Place]]:
+            blocks = on_part.split(part, kept, len(self), bounds[cuts], place)
             return [[spill.write(piece) for piece in pieces] for pieces in blocks]
 
-        blocks = [pieces for found in self._each("sorting rows into groups", split) for pieces in found]
-        results: list[Any] = [None] * (len(cuts) - 1)
+        found = self._each("sorting rows into groups", split, range(len(self)), own=place)
+        blocks = [pieces for of_part in found for pieces in of_part]
 
-        def solve(runs: Iterator[int]) -> None:
-            for r in runs:
-                pieces = [spill.read(block[r]) for block in blocks]
-                results[r] = on_part.group_run(pieces, bounds[cuts[r] : cuts[r + 1] + 1], work)
+        def run(r: int) -> T:
+            pieces = [spill.read(block[r]) for block in blocks]
+            return on_part.group_run(pieces, bounds[cuts[r] : cuts[r + 1] + 1], work)
 
-        share_out(solve, len(results), self.n_jobs)
-        return results
-
-    def subset(self, index: Int64) -> "StreamedEngine":
-        chosen = np.zeros(self.n_records, bool)
-        chosen[index] = True
-        subset, first = copy(self), 0
-        subset._found = []
-        for rows, records, kept, _ in self._found:
-            mine = chosen[first : first + records]
-            first += records
-            subset._found.append(Complete(rows, int(mine.sum()), on_part.kept_of(kept, rows, mine)))
-        return subset
-
-    def identities(self, groups: Any) -> Int64:
-        return on_part.of_records(self._identify(groups), [f.rows for f in self._found], [f.kept for f in self._found])
+        return each_in_threads(run, len(cuts) - 1, self.n_jobs)
 
 
 class StreamedRanking:
     """Ranks of columns, each computed when it is first asked for and kept in a file in as few bytes as it needs."""
 
-    def __init__(self, records: StreamedEngine) -> None:
-        self._engine, self._spill = records, Spill()
+    def __init__(self, engine: StreamedEngine) -> None:
+        self._engine, self._spill = engine, Spill()
         self._places: dict[int, tuple[Place, Place, int]] = {}
         self._buffers = local()
 
@@ -183,17 +154,3 @@ class _Loaded(Sequence[Ranks]):
 
     def __getitem__(self, at: Any) -> Any:
         return self._ranking.load(self._columns[at])
-
-
-class StreamedRounded:
-    """Rows as 16-bit integers, with their targets, in a file."""
-
-    def __init__(self, spill: Spill, blocks: list[tuple[Place, Place]], n_jobs: int | None) -> None:
-        self._spill, self._blocks, self._n_jobs = spill, blocks, n_jobs
-
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        def one(b: int) -> T:
-            columns, target = self._blocks[b]
-            return task(self._spill.read(columns), self._spill.read(target))
-
-        return sum_in_threads(one, len(self._blocks), self._n_jobs)

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privreg._format import listed
 from privreg._isolation import isolated
+from privreg.data.features import Feature
 from privreg.data.tables import Categories, Table, read_table, rows_as_array, without_column
 from privreg.engines.base import Engine
-from privreg.engines.registry import is_dask, is_elsewhere, is_parquet, map_partitions, open_engine, parquet_levels
-from privreg.errors import PublicLevelsWarning, SchemaError
+from privreg.engines.registry import kind_of, open_engine
+from privreg.errors import PublicLevelsWarning
 from privreg.estimators.budgeted import Budgeted
 from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
@@ -37,7 +38,7 @@ _OTHER_COLUMNS = "X has other feature columns or declared levels than the table 
 
 def forget_fit(estimator: BaseEstimator) -> None:
     """Delete what an earlier fit left, so that one that dies does not look fitted."""
-    for name in [name for name in vars(estimator) if name.endswith("_") or name == "_names"]:
+    for name in [name for name in vars(estimator) if name.endswith("_") or name in ("_names", "_features")]:
         delattr(estimator, name)
 
 
@@ -48,7 +49,7 @@ def set_all(estimator: Any, attributes: dict[str, Any]) -> None:
 
 def columns_in(X: Any, engine: Engine, named: bool) -> dict[str, Any]:
     """The attributes by which scikit-learn remembers the columns of a table."""
-    if not is_elsewhere(X):
+    if kind_of(X).in_memory:
         seen = BaseEstimator()
         validate_data(seen, X, reset=True, skip_check_array=True)
         return vars(seen)
@@ -61,7 +62,7 @@ def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list
     """The records of a fit, before anything is spent. Warns of levels that were not declared."""
     with isolated():
         engine = open_engine(
-            X, y, estimator.categories, estimator.n_jobs, groups=groups, watch=estimator.progress, only=only
+            X, y, estimator.categories, estimator.n_jobs, groups=groups, progress=estimator.progress, chosen=only
         )
     for text in public_levels(engine.undeclared):
         warnings.warn(text, PublicLevelsWarning, stacklevel=4)
@@ -88,6 +89,7 @@ class TableEstimator(BaseEstimator):
     categories: Categories | None
 
     _names: list[str]
+    _features: list[Feature]  # what these names stand for
 
     def _table(self, X: Any) -> Table:
         """A new table, with the columns of the one this was fitted on: by name, or by place if X is an array."""
@@ -105,34 +107,27 @@ class TableEstimator(BaseEstimator):
 
     def _check_numbers(self) -> None:
         """Raise ValueError if a column was a category: an array cannot stand for that."""
-        declared = [name for name in self.categories or () if any(n.startswith(f"{name}=") for n in self._names)]
-        for name in [*self._levels().values(), *declared]:
+        for name in self._levels().values():
             raise ValueError(
                 f"column {name!r} of the table this was fitted on is a category: pass a data frame, not an array"
             )
 
     def _tables(self, X: Any) -> Iterator[Table]:
         """The same of a table of any size, part by part."""
-        if is_parquet(X):
-            check_is_fitted(self)
-            names = list(getattr(self, "feature_names_in_", self._names))
-            missing = [name for name in names if name not in X.columns]
-            if missing:
-                raise SchemaError(f"{X!r} has no column {missing[0]!r}, which the model was fitted on")
-            levels = parquet_levels(X, names, self.categories)
-            for batch in [X.no_rows(names, levels)] if not X.parts else X.batches(names, levels):
-                with isolated():
-                    table = read_table(batch, levels)
-                if table.names != self._names:
-                    raise ValueError(_OTHER_COLUMNS)
-                yield table
-        else:
+        if kind_of(X).in_memory:
             yield self._table(X)
+            return
+        check_is_fitted(self)
+        columns = list(getattr(self, "feature_names_in_", self._names))
+        for table in kind_of(X).tables(X, columns, self.categories):
+            if table.names != self._names:
+                raise ValueError(_OTHER_COLUMNS)
+            yield table
 
     def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]]) -> Any:
         """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
-        if is_dask(X):
-            return map_partitions(self.predict, X)
+        if kind_of(X).lazy:
+            return kind_of(X).map(X, self.predict)
         found = []
         for table in self._tables(X):
             with isolated():
@@ -145,12 +140,7 @@ class TableEstimator(BaseEstimator):
 
     def _levels(self) -> dict[int, str]:
         """The columns that are levels, and the category of each."""
-        given = set(map(str, getattr(self, "feature_names_in_", self._names)))
-        return {
-            j: max((category for category in given if name.startswith(f"{category}=")), key=len, default=name)
-            for j, name in enumerate(self._names)
-            if name not in given
-        }
+        return {j: feature.category for j, feature in enumerate(self._features) if feature.category is not None}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_names")  # set last
@@ -214,7 +204,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             finally:
                 self.receipt_ = account.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
-        self._names = engine.names
+        self._features, self._names = engine.features, engine.names
 
     def _kept(self, engine: Engine, groups: Any, noise: Noise) -> Engine:
         """The records that people have in the fit."""

@@ -1,6 +1,7 @@
 """Boosted AdaSSP: noisy sums of products, then gradient boosting on clipped residuals."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from math import log, sqrt
 from numbers import Real
 from typing import cast
@@ -47,12 +48,7 @@ class BoostedAdaSSP(PrivateRegressor):
     clip_x, clip_y : norm to which records are shrunk, and largest residual.
     ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
-    categories : declared levels of text or code columns of a data frame, by column name.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -81,15 +77,17 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _plan(self, budget: Budget, columns: int) -> list[Event]:
         width, norm = columns + 1, NORM**2
+        event = partial(Gaussian, purpose="coefficients")
 
         def plan(noise: float) -> list[Event]:
             """A third of the (squared) budget each for the products, the eigenvalue and all rounds together."""
             third = noise * sqrt(3)
             each = third * sqrt(self.rounds)
+            eigen = EIGEN_SENSITIVITY
             return [
-                Gaussian("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
-                Gaussian("smallest eigenvalue", EIGEN_SENSITIVITY**2, third * EIGEN_SENSITIVITY, 1, norm // EIGEN_UNIT),
-                *(Gaussian(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
+                event("products of features", norm**2, third * norm, width * (width + 1) // 2, norm),
+                event("smallest eigenvalue", eigen**2, third * eigen, 1, norm // EIGEN_UNIT),
+                *(event(f"boosting round {t + 1}", norm**2, each * norm, width, norm) for t in range(self.rounds)),
             ]
 
         return calibrate(plan, budget)
@@ -127,6 +125,9 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _predict(self, table: Table) -> Float64:
         return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
+
+    def _shrunk_to(self) -> float:
+        return float(self.clip_x)
 
     def _facts(self) -> list[str]:
         return [

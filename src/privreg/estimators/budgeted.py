@@ -10,7 +10,8 @@ from typing import Any
 from privreg.data.tables import Categories, name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import RECORD, Ledger, Open, Request, amount, budget_of, entered, people_by
+from privreg.privacy.ledger.ledger import Ledger, Open, entered
+from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.privacy.weak import weak_points
 
 
@@ -89,11 +90,6 @@ class Budgeted(_Budget):
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
             self.purpose or f"fit {type(self).__name__}",
-            ledger_unit(groups),
+            unit_of(groups is not None, name_of(groups)),
             self._mu_squared(self._budget()),
         )
-
-
-def ledger_unit(groups: Any) -> str:
-    """How a ledger calls the unit."""
-    return RECORD if groups is None else people_by(name_of(groups))

@@ -1,5 +1,6 @@
 """Which budgets a method can work with. Loads nothing: a wrong one is refused at once."""
 
+from privreg._format import number
 from privreg.privacy.accountant import Budget, check_delta
 
 SMALLEST_EPSILON = 1e-6  # of PrivateLinearRegression, for each record of a person
@@ -9,7 +10,7 @@ def check_budget(budget: Budget, rows: int = 1) -> None:
     """Raise ValueError, naming the parameter, for budgets that PrivateLinearRegression cannot work with."""
     check_delta(budget)
     if budget.epsilon < SMALLEST_EPSILON:
-        raise ValueError(f"epsilon must be at least {SMALLEST_EPSILON:g}, got {budget.epsilon!r}")
+        raise ValueError(f"epsilon must be at least {number(SMALLEST_EPSILON)}, got {budget.epsilon!r}")
     if budget.epsilon < SMALLEST_EPSILON * rows:
         raise ValueError(f"rows_per_person={rows} is too much for epsilon={budget.epsilon!r}")
 

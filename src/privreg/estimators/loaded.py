@@ -1,6 +1,7 @@
-"""A released linear model without the method that made it: what a model file gives back."""
+"""Models from files: a released linear model without the method that made it, and how a file becomes a model."""
 
-from typing import Any, NoReturn, Self
+from os import PathLike
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -9,13 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Categories, Table, read_table
 from privreg.estimators.base import TableEstimator
-from privreg.estimators.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
-from privreg.estimators.regressor import PrivateRegressor, Savable, describe, linear, marked, order_chosen
-from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.estimators.boosted_adassp import linear_on_shrunk
+from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.regressor import ReleasedModel, linear, linear_release
 from privreg.privacy.receipt import Receipt
+from privreg.results.json_values import entries, fields, flag, number, numbers, require, texts, whole
+from privreg.results.model_file import ModelFile, read_model
+from privreg.results.release import WARNING, Release
+
+_SELECTS, _SHRINKS = "SelectThenRegress", "BoostedAdaSSP"
+_LINEAR = ("TukeyRegression", _SHRINKS, _SELECTS)
 
 
-class LoadedModel(Savable, RegressorMixin, TableEstimator):
+class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
     """A linear model from a file. Predicts and prints as the fitted one did, to the last bit; cannot be fitted again.
 
     Attributes
@@ -24,7 +32,7 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
     selected_features_ : names (or column numbers) in the order chosen, if the method chooses.
     shrunk_to_ : norm to which rows are shrunk before prediction; None if they are not.
     released_ : whether there is a model at all.
-    notes_ : plain sentences about the fit.
+    notes_, warnings_ : plain sentences about the fit.
     receipt_ : what was spent.
     estimator_ : name of the class that was fitted.
     method_name_, target_name_ : names to show; the target's is None if it was not told.
@@ -35,6 +43,7 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
     shrunk_to_: float | None
     released_: bool
     notes_: list[str]
+    warnings_: list[str]
     receipt_: Receipt
     estimator_: str
     method_name_: str
@@ -44,27 +53,6 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
 
     def __init__(self, *, categories: Categories | None = None) -> None:
         self.categories = categories
-
-    @classmethod
-    def of(cls, model: PrivateRegressor | SelectThenRegress) -> Self:
-        """What a fitted model released."""
-        check_is_fitted(model)
-        selected = isinstance(model, SelectThenRegress)
-        first, last = (model.selector_, model.regressor_) if selected else (model, model)
-        copy = cls(categories=model.categories)
-        copy.coef_, copy.intercept_ = model.coef_, model.intercept_
-        copy.shrunk_to_ = float(last.clip_x) if isinstance(last, BoostedAdaSSP) else None
-        copy.released_ = getattr(last, "released_", True)
-        copy.notes_ = last._facts() + marked(model.warnings_)
-        copy.receipt_ = model.receipt_
-        copy.estimator_ = copy.method_name_ = type(model).__name__
-        copy.target_name_ = None
-        copy.n_features_in_ = model.n_features_in_
-        if hasattr(model, "feature_names_in_"):
-            copy.feature_names_in_ = model.feature_names_in_
-        copy._chosen = model.selector_.ranking_.tolist() if selected else None
-        copy._names = first._names
-        return copy
 
     def fit(self, X: Any, y: Any) -> NoReturn:
         """Not possible: a file has the model, not the method that made it."""
@@ -93,9 +81,69 @@ class LoadedModel(Savable, RegressorMixin, TableEstimator):
             return linear(table, coef, self.intercept_)
         return linear_on_shrunk(table, coef, self.intercept_, self.shrunk_to_)
 
-    def summary(self) -> str:
-        """The model, what to know about it, and what it cost, as text."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        columns = list(range(len(self._names))) if self._chosen is None else sorted(self._chosen)
-        notes = [] if self._chosen is None else [order_chosen(self.selected_features_)]
-        return describe(notes + self.notes_, self._labels(columns), self.coef_[columns], self.intercept_, self.receipt_)
+        return linear_release(
+            self,
+            target,
+            method,
+            self._names,
+            self.notes_,
+            chosen=self._chosen,
+            released=self.released_,
+            shrunk_to=self.shrunk_to_,
+        )
+
+
+def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedModel:
+    """Read a model that `save` wrote. It predicts and prints as the original does.
+
+    The digest in the file guards against accidents and careless edits, not against somebody who recomputes it.
+    """
+    with read_model(path) as file, np.errstate(all="ignore"):
+        model = _flagship(file) if file.estimator == PrivateLinearRegression.__name__ else _linear(file)
+        model.receipt_, model.categories = file.receipt, file.categories
+        model.method_name_, model.target_name_ = file.method, file.target
+        model.n_features_in_ = file.n_features
+        if file.feature_names is not None:
+            model.feature_names_in_ = np.array(file.feature_names, np.object_)
+        model._features, model._names = file.features, file.columns
+    return model
+
+
+def _flagship(file: ModelFile) -> PrivateLinearRegression:
+    record, budget = file.model, file.receipt.budget
+    fields(record, "k rows_per_person people n_records label terms theta covariance warnings")
+    k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
+    rows = whole(record["rows_per_person"], "rows_per_person", 1)
+    require(flag(record["people"], "people") == file.receipt.protects_people, "people does not fit the receipt")
+    model = PrivateLinearRegression(budget.epsilon, budget.delta, k=k, rows_per_person=rows)
+    model._set(WinsorisedModel.from_dict(record, len(file.columns)), len(file.columns))
+    model.n_records_ = number(record["n_records"], "n_records")
+    model.warnings_ = texts(record["warnings"], "warnings")
+    return model
+
+
+def _linear(file: ModelFile) -> LoadedModel:
+    record, columns, estimator = file.model, len(file.columns), file.estimator
+    require(estimator in _LINEAR, "no such estimator")
+    fields(record, "coefficients intercept chosen shrunk_to released notes")
+    model = LoadedModel()
+    model.estimator_ = estimator
+    model.coef_ = numbers(record["coefficients"], "coefficients", columns)
+    model.intercept_ = number(record["intercept"], "intercept")
+    model.released_ = flag(record["released"], "released")
+    notes = texts(record["notes"], "notes")
+    model.notes_ = [note for note in notes if not note.startswith(WARNING)]
+    model.warnings_ = [note.removeprefix(WARNING) for note in notes if note.startswith(WARNING)]
+    model.shrunk_to_ = None if record["shrunk_to"] is None else number(record["shrunk_to"], "shrunk_to")
+    require(model.shrunk_to_ is None or model.shrunk_to_ > 0, "shrunk_to must be positive")
+    model._chosen = None
+    if record["chosen"] is not None:
+        model._chosen = chosen = entries(record["chosen"], "chosen", lambda v, what: whole(v, what, 0, columns - 1))
+        require(0 < len(chosen) == len(set(chosen)), "chosen must be different columns")
+        require(not np.delete(model.coef_, chosen).any(), "a column that was not chosen has a coefficient")
+    selects, shrinks = estimator == _SELECTS, model.shrunk_to_ is not None
+    require(selects == (model._chosen is not None), "chosen does not fit the estimator")
+    require(selects or shrinks == (estimator == _SHRINKS), "shrunk_to does not fit the estimator")
+    return model

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 from privreg._types import Float64
 from privreg.data.tables import Categories, read_table, read_target, rows_as_array, without_column
 from privreg.engines.memory import MemoryEngine
-from privreg.engines.registry import is_elsewhere
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import TableEstimator
 from privreg.estimators.regressor import linear
 
@@ -36,7 +36,7 @@ class NonDP(RegressorMixin, TableEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the exact model."""
-        if is_elsewhere(X):
+        if not kind_of(X).in_memory:
             raise TypeError("NonDP needs its table in memory")
         X = rows_as_array(X)
         y = without_column(y)
@@ -45,7 +45,7 @@ class NonDP(RegressorMixin, TableEstimator):
         engine = MemoryEngine(table, read_target(y))
         with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf
             self.coef_, self.intercept_ = _least_squares(engine)
-        self._names = table.names
+        self._features, self._names = table.features, table.names
         return self
 
     def predict(self, X: Any) -> Float64:

@@ -1,5 +1,6 @@
-"""What the regressors share: coefficients, prediction and the summary."""
+"""What the regressors share: coefficients, prediction, and the one `Release` from which everything is shown."""
 
+from abc import abstractmethod
 from os import PathLike
 from typing import Any
 
@@ -12,22 +13,28 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
-from privreg.privacy.receipt import Receipt
+from privreg.results.model_file import save_model
+from privreg.results.release import WARNING, Coefficient, Release, Saved
+from privreg.results.tables import summary_of
 
-WARNING = "Warning: "  # before a note that is one
 
+class ReleasedModel:
+    """A fitted private model. What is shown or written of it comes from its `Release` alone."""
 
-class Savable:
-    """A fitted private model that can be written to a file."""
+    def summary(self) -> str:
+        """The model, what to know about it, and what it cost, as text."""
+        return summary_of(self._release())
 
-    def save(self: Any, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the model as plain JSON; `privreg.load_model` reads it."""
-        from privreg.results.model_file import save_model
+        save_model(self._release(), path)
 
-        save_model(self, path)
+    @abstractmethod
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
+        """`target` and `method` are names to show, if they were told."""
 
 
-class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
+class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     """A scikit-learn regressor whose coefficients were released privately.
 
     After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`, `save(path)`.
@@ -46,28 +53,23 @@ class PrivateRegressor(Savable, RegressorMixin, PrivateEstimator):
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_, self.intercept_)
 
-    def summary(self) -> str:
-        """The model, what to know about it, and what it cost, as text."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        names = self._labels(list(range(len(self._names))))
-        return describe(self._notes(), names, self.coef_, self.intercept_, self.receipt_)
-
-    def _notes(self) -> list[str]:
-        """Plain sentences about this fit, from released values only, and what may be wrong with it."""
-        return self._facts() + marked(self.warnings_)
+        told: dict[str, Any] = {"released": getattr(self, "released_", True), "shrunk_to": self._shrunk_to()}
+        return linear_release(self, target, method, self._names, self._facts(), **told)
 
     def _facts(self) -> list[str]:
+        """Plain sentences about this fit, from released values only."""
         return [f"A linear model of {len(self._names)} features."]
+
+    def _shrunk_to(self) -> float | None:
+        """Norm to which rows are shrunk before prediction, if they are."""
+        return None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # on a few dozen records noise is larger than any signal
         return tags
-
-
-def marked(warnings: list[str]) -> list[str]:
-    """Warnings as notes."""
-    return [WARNING + text for text in warnings]
 
 
 def linear(table: Table, coef: Float64, intercept: float) -> Float64:
@@ -78,24 +80,57 @@ def linear(table: Table, coef: Float64, intercept: float) -> Float64:
     return result
 
 
-def order_chosen(features: list[Any]) -> str:
-    """What a summary says about a selection."""
-    return "Features in the order chosen: " + ", ".join(map(str, features)) + "."
+def linear_release(
+    model: Any,
+    target: str | None,
+    method: str | None,
+    names: list[str],
+    facts: list[str],
+    *,
+    chosen: list[int] | None = None,
+    released: bool = True,
+    shrunk_to: float | None = None,
+) -> Release:
+    """The release of a linear model without standard errors. `chosen` are its columns in order; None for all."""
+    content = {
+        "coefficients": model.coef_.tolist(),
+        "intercept": model.intercept_,
+        "chosen": chosen,
+        "shrunk_to": shrunk_to,
+        "released": released,
+        "notes": facts + [WARNING + text for text in model.warnings_],
+    }
+    columns = range(len(names)) if chosen is None else chosen
+    return Release(
+        *shown_names(model, target, method),
+        list(names),
+        [Coefficient(names[j], float(model.coef_[j])) for j in columns] if released else [],
+        Coefficient("(intercept)", model.intercept_),
+        None,
+        None,
+        facts if released else [],
+        model.warnings_ if released else [*facts, *model.warnings_],
+        model.receipt_,
+        shrunk_to=shrunk_to,
+        saved=saved(model, target, content),
+    )
 
 
-def describe(notes: list[str], names: list[Any], coef: Float64, intercept: float, receipt: Receipt) -> str:
-    """Notes, a table of coefficients and the receipt."""
-    rows: list[tuple[str, ...]] = [("feature", "coefficient")]
-    rows += [(str(name), f"{value:.5g}") for name, value in zip(names, coef.tolist(), strict=True)]
-    rows.append(("(intercept)", f"{intercept:.5g}"))
-    return "\n".join([*notes, "", *aligned(rows), "", str(receipt)])
+def shown_names(model: Any, target: str | None, method: str | None) -> tuple[str, str]:
+    """Method and target: as told, as the file has them, or the class and "y"."""
+    method = method or getattr(model, "method_name_", None) or type(model).__name__
+    return method, target or getattr(model, "target_name_", None) or "y"
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows of a table as lines, the first row as its head: names to the left, everything else to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join([name.ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))]).rstrip()
-        for name, *cells in rows
-    ]
-    return [lines[0], "  ".join("─" * w for w in widths), *lines[1:]]
+def saved(model: Any, target: str | None, content: dict[str, Any]) -> Saved | None:
+    """What a model file holds beside the release; None for a subclass, which may predict in a way of its own."""
+    if not type(model).__module__.startswith("privreg."):
+        return None
+    return Saved(
+        getattr(model, "estimator_", type(model).__name__),
+        target or getattr(model, "target_name_", None),
+        int(model.n_features_in_),
+        list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        model.categories or {},
+        content,
+    )

@@ -12,17 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._isolation import isolated
 from privreg._types import Float64
 from privreg.data.tables import rows_as_array, without_column
-from privreg.engines.registry import is_dask, is_elsewhere, map_partitions
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import columns_in, forget_fit, open_table, set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 from privreg.estimators.budgeted import Budgeted
-from privreg.estimators.regressor import Savable, describe, marked, order_chosen
+from privreg.estimators.regressor import ReleasedModel, linear_release
 from privreg.estimators.tukey import TukeyRegression
 from privreg.mechanisms.depth import PAPER
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import round_down
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
+from privreg.results.release import Release
 
 if TYPE_CHECKING:
     from privreg.estimators.dp_kendall import DPKendall
@@ -32,7 +33,7 @@ SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of th
 
 
 @dataclass(eq=False, repr=False)
-class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
+class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     """Choose k features privately, then fit a private linear model to them: the paper's L- and K- methods.
 
     The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
@@ -47,9 +48,8 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
     k : number of features to choose.
     epsilon, delta : the whole budget.
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
-    categories, n_jobs, random_state : as there.
-    ledger, dataset : a `Ledger` and the name of a data set in it, which is charged once for both parts.
-    purpose, progress : as there.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`; the ledger
+        is charged once for both parts.
 
     Attributes
     ----------
@@ -115,11 +115,11 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
         self, regressor: TukeyRegression | BoostedAdaSSP, selector: "DPKendall | SubLasso", X: Any, y: Any
     ) -> None:
         """Fit to the chosen columns."""
-        if is_elsewhere(X):
+        if kind_of(X).in_memory:
+            regressor._fit(selector.transform(X), y)
+        else:
             regressor.categories = self.categories
             regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
-        else:
-            regressor._fit(selector.transform(X), y)
 
     def _keep_receipt(self, parts: list[Any], budget: Budget) -> None:
         """Of the parts that have spent, also if one of them died."""
@@ -131,16 +131,24 @@ class SelectThenRegress(Savable, Budgeted, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
         check_is_fitted(self)
-        if is_dask(X):
-            return map_partitions(self.predict, X)
+        if kind_of(X).lazy:
+            predictions: Float64 = kind_of(X).map(X, self.predict)
+            return predictions
         return self.regressor_.predict(self.selector_.transform(X))
 
-    def summary(self) -> str:
-        """The model, what to know about it, and what it cost, as text."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        chosen = self.selector_._labels(np.flatnonzero(self.selector_.get_support()).tolist())
-        notes = [order_chosen(self.selected_features_), *self.regressor_._facts(), *marked(self.warnings_)]
-        return describe(notes, chosen, self.regressor_.coef_, self.intercept_, self.receipt_)
+        last = self.regressor_
+        return linear_release(
+            self,
+            target,
+            method,
+            self.selector_._names,
+            last._facts(),
+            chosen=self.selector_.ranking_.tolist(),
+            released=getattr(last, "released_", True),
+            shrunk_to=last._shrunk_to(),
+        )
 
     def _check_regression(self, budget: Budget) -> None:
         """What is wrong with the second part must show before the first has spent."""

@@ -1,6 +1,5 @@
 """What the selectors share: the public attributes of a fitted selector, and `transform`."""
 
-from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
 
@@ -9,12 +8,10 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from privreg.engines.base import Engine
-from privreg.engines.registry import is_dask
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import PrivateEstimator, is_whole
-from privreg.privacy.account import Account, PlannedAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import Event, gaussian_cost
+from privreg.privacy.events import gaussian_cost
 
 MOST_ACCOUNTED = 10_000  # picks
 
@@ -38,7 +35,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
-        if is_dask(X):
+        if kind_of(X).lazy:
             raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
         chosen = np.flatnonzero(self._get_support_mask()).tolist()
         return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])
@@ -61,24 +58,9 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         if not is_whole(self.k):
             raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
 
-    def _plan(self, budget: Budget, columns: int) -> list[Event]:
-        return [] if self.k >= columns else self._selection_plan(budget)
-
     def _mu_squared(self, budget: Budget) -> Fraction | None:
         """The cost of choosing: that there are no more than k columns is not known yet."""
         if self.k > MOST_ACCOUNTED:
             return None
-        costs = [gaussian_cost(event) for event in self._selection_plan(budget)]
+        costs = [gaussian_cost(event) for event in self._plan(budget, self.k + 1)]
         return None if None in costs else sum((c for c in costs if c is not None), Fraction())
-
-    def _learn(self, account: PlannedAccount, engine: Engine) -> None:
-        chosen = self._select(account, account.plan, engine) if account.plan else list(range(len(engine)))
-        self.ranking_ = np.array(chosen, np.int64)
-
-    @abstractmethod
-    def _selection_plan(self, budget: Budget) -> list[Event]:
-        """The releases that `_select` will make."""
-
-    @abstractmethod
-    def _select(self, account: Account, plan: list[Event], engine: Engine) -> list[int]:
-        """Carry out the plan and return the chosen columns in order."""

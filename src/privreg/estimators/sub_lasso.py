@@ -14,7 +14,7 @@ from privreg.kernels.groups import sort_by_group
 from privreg.kernels.lasso import count_votes
 from privreg.mechanisms.count import check_share, lower_count, plan_count
 from privreg.mechanisms.peel import peel
-from privreg.privacy.account import Account
+from privreg.privacy.account import PlannedAccount
 from privreg.privacy.accountant import Budget, even_picks
 from privreg.privacy.events import Event, Laplace, Pick, round_down
 
@@ -41,12 +41,7 @@ class SubLasso(PrivateSelector):
     group_size : "k" (the paper's text), "d" (columns with the intercept: the authors' published code) or a number.
     alpha : Lasso penalty, in scikit-learn's scaling.
     count_share : part of epsilon spent on the number of records.
-    categories : declared levels of text or code columns of a data frame, by column name.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -70,26 +65,25 @@ class SubLasso(PrivateSelector):
             raise ValueError(f"alpha must be a finite number of at least 0, got {self.alpha!r}")
         check_share(self.count_share)
 
-    def _selection_plan(self, budget: Budget) -> list[Event]:
+    def _plan(self, budget: Budget, columns: int) -> list[Event]:
+        if columns <= self.k:
+            return []
         count = plan_count(budget, self.count_share)
         rest = Budget(round_down(Fraction(budget.epsilon) - count.pure), budget.delta)
         names = [f"choose feature {t + 1}" for t in range(self.k)]
-        return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest)]
+        return [count, *even_picks(names, [VOTE_RANGE] * self.k, rest, purpose="choice")]
 
-    def _select(self, account: Account, plan: list[Event], engine: Engine) -> list[int]:
+    def _learn(self, account: PlannedAccount, engine: Engine) -> None:
+        if not account.plan:
+            self.ranking_ = np.arange(len(engine))
+            return
+        count, *picks = account.plan
         size = {"k": self.k, "d": len(engine) + 1}.get(cast(str, self.group_size), self.group_size)
-        n = lower_count(account, cast(Laplace, plan[0]), engine.n_records)
-        models = max(n // cast(int, size), 1)
-        votes = self._votes(engine, account.groups(engine.n_records, models), models)
-        chosen = peel(account, cast(list[Pick], plan[1:]), votes)
-        self.n_models_ = models
-        return chosen
-
-    def _votes(self, engine: Engine, group: Int64, models: int) -> Int64:
-        """How many groups vote for each column. Empty groups do not vote."""
-        order, bounds = sort_by_group(group, models)
-        votes = engine.over_groups(order, bounds, _Votes(self.k, float(self.alpha)))
-        return np.sum(votes, axis=0)
+        n = lower_count(account, cast(Laplace, count), engine.n_records)
+        self.n_models_ = max(n // cast(int, size), 1)
+        order, bounds = sort_by_group(account.groups(engine.n_records, self.n_models_), self.n_models_)
+        votes = engine.over_groups(order, bounds, _Votes(self.k, float(self.alpha)))  # empty groups do not vote
+        self.ranking_ = np.array(peel(account, cast(list[Pick], picks), np.sum(votes, axis=0)), np.int64)
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,7 @@ class TukeyRegression(PrivateRegressor):
         that leaves enough models ("strict"), or one for each ("paper").
     n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
     count_share : part of epsilon spent on the number of records.
-    categories : declared levels of text or code columns of a data frame, by column name.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
 
     Attributes
     ----------

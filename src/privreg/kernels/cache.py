@@ -57,7 +57,11 @@ class _KernelCache(FunctionCache):
 
 
 def _places() -> Iterator[Path]:
-    """Where numba would look too, in this order."""
+    """Where numba would look too, in this order. On Windows, where modes say nothing, in the user's profile only."""
+    if os.name == "nt":
+        if local := os.environ.get("LOCALAPPDATA"):
+            yield Path(local) / "privreg"
+        return
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR)
     yield Path(__file__).parent / "__pycache__"

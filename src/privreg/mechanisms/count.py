@@ -25,7 +25,8 @@ def check_share(share: float) -> None:
 
 def plan_count(budget: Budget, share: float) -> Laplace:
     """The count that spends this part of the budget's ε."""
-    return Laplace("count the records", 1, scale_for(1, Fraction(budget.epsilon) * Fraction(float(share))))
+    scale = scale_for(1, Fraction(budget.epsilon) * Fraction(float(share)))
+    return Laplace("count the records", 1, scale, purpose="count")
 
 
 def lower_count(account: Account, event: Laplace, n: int, failure: float = FAILURE) -> int:
@@ -35,9 +36,9 @@ def lower_count(account: Account, event: Laplace, n: int, failure: float = FAILU
 
 def plan_noisy_count(name: str, mu_squared: float) -> Gaussian:
     """The count that costs so much of Gaussian differential privacy."""
-    return Gaussian.costing(name, mu_squared, GRID)
+    return Gaussian.costing(name, mu_squared, GRID, purpose="count")
 
 
 def noisy_count(account: Account, event: Gaussian, n: int) -> float:
-    """n plus Gaussian noise of standard deviation step.scale/GRID."""
+    """n plus Gaussian noise of standard deviation event.scale/GRID."""
     return float(account.gaussian(event, np.array([n * GRID]))[0]) / GRID

@@ -75,7 +75,8 @@ def plan_draw(
     if units < 1:
         raise BudgetError(f"epsilon={float(epsilon):.3g} is too small for a Tukey mechanism in {dimension} dimensions")
     # Beyond a rate of 64 the draw is as good as deterministic, and integers would overflow.
-    return ProposeTestRelease(name, scale, min(units, 64 * GRID) / GRID, calibration.steps, rounding, delta)
+    rate = min(units, 64 * GRID) / GRID
+    return ProposeTestRelease(name, scale, rate, calibration.steps, rounding, delta, purpose="draw")
 
 
 def distance_to_unsafety(

@@ -15,9 +15,9 @@ from privreg.privacy.events import Gaussian
 GRID = 2**28  # grid steps for one clip
 
 
-def plan_clipped_sum(name: str, mu_squared: float) -> Gaussian:
+def plan_clipped_sum(name: str, mu_squared: float, *, purpose: str = "other") -> Gaussian:
     """One record moves the sum by at most one clip."""
-    return Gaussian.costing(name, mu_squared, GRID)
+    return Gaussian.costing(name, mu_squared, GRID, purpose=purpose)
 
 
 def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
@@ -36,5 +36,5 @@ class _ClippedSum:
 
 
 def noisy_clipped_sum(account: Account, event: Gaussian, values: Values, centre: float, clip: float) -> float:
-    """The sum with noise of standard deviation clip·step.scale/GRID."""
+    """The sum with noise of standard deviation clip·event.scale/GRID."""
     return float(account.gaussian(event, total_of(values, _ClippedSum(centre, clip)))[0]) * (clip / GRID)

@@ -22,14 +22,14 @@ _LOG_ERROR = 2.0**-40  # more than the floating-point error of a logarithm below
 SMALLEST_EPSILON = 2.0**-34  # scores of a smaller one would overflow
 
 
-def plan_median(name: str, epsilon: float) -> Pick:
-    """The step that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
+def plan_median(name: str, epsilon: float, *, purpose: str = "other", column: int | None = None) -> Pick:
+    """The event that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
     if epsilon < SMALLEST_EPSILON:
         raise BudgetError("the budget is too small for a median: raise epsilon, or lower rows_per_person")
     scale = GRID / epsilon
     # A run's weight is known up to 1 + scale·_LOG_ERROR grid steps, a block's too, on both data sets.
     slack = 8 * ceil(1 + scale * _LOG_ERROR)
-    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID)
+    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID, purpose=purpose, column=column)
 
 
 def noisy_median(account: Account, event: Pick, values: Values) -> float:
@@ -57,7 +57,7 @@ def in_reach(n: int, reach: int) -> tuple[int, int]:
 
 
 def prepare_medians(columns: PreparedColumns, event: Pick) -> None:
-    """Two passes over all the columns find what `noisy_median` with such a step asks of each."""
+    """Two passes over all the columns find what `noisy_median` with such an event asks of each."""
     reach = in_reach(columns[0].size, reach_of(event)) if columns else (0, 0)
     columns.prepare([window_near(cells, *reach)[1] for cells in columns.prepare([count_cells] * len(columns))])
 

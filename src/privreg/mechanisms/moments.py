@@ -30,17 +30,17 @@ class Moments:
 
 def plan_products(name: str, width: int, mu_squared: float) -> GaussianMatrix:
     """One row u moves Σ u·uᵀ by u·uᵀ, and |u| ≤ NORM."""
-    return GaussianMatrix(name, SQUARE, SQUARE / sqrt(mu_squared), width, SQUARE)
+    return GaussianMatrix(name, SQUARE, SQUARE / sqrt(mu_squared), width, SQUARE, purpose="coefficients")
 
 
 def plan_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
     """One record moves Σ u·r by u·r, and |u|·|r| ≤ NORM²."""
-    return Gaussian.costing(name, mu_squared, SQUARE, width)
+    return Gaussian.costing(name, mu_squared, SQUARE, width, purpose="coefficients")
 
 
 def plan_squares(name: str, mu_squared: float) -> Gaussian:
     """One record moves Σ (r/2)² by at most NORM²."""
-    return Gaussian.costing(name, mu_squared, SQUARE)
+    return Gaussian.costing(name, mu_squared, SQUARE, purpose="errors")
 
 
 def release_moments(
@@ -54,7 +54,7 @@ def release_moments(
     gradient: Gaussian,
     squares: Gaussian | None = None,
 ) -> Moments:
-    """What the steps ask for, with noise, in the units of the data, for the clip number `at`.
+    """What the events ask for, with noise, in the units of the data, for the clip number `at`.
 
     A clip is for residuals of rows at the full radius; those of shorter rows may be larger in proportion. Squares
     are of residuals clipped to twice that.

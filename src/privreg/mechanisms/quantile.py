@@ -16,11 +16,11 @@ LEVELS = 2**20  # the level q is a whole multiple of 1/LEVELS
 GRID = 2 * LEVELS
 
 
-def plan_quantile(name: str, level: float, epsilon: float) -> tuple[Pick, int]:
-    """The step that costs `epsilon` of bounded range, and the level in units of 1/LEVELS."""
+def plan_quantile(name: str, level: float, epsilon: float, *, purpose: str = "other") -> tuple[Pick, int]:
+    """The event that costs `epsilon` of bounded range, and the level in units of 1/LEVELS."""
     q = min(max(floor(level * LEVELS), 1), LEVELS - 1)
     worst = max(2 * (LEVELS - q), q) + max(2 * q, LEVELS - q)  # largest fall and largest rise of a score
-    return Pick(name, worst, worst / epsilon, GRID), q
+    return Pick(name, worst, worst / epsilon, GRID, purpose=purpose), q
 
 
 def count_at(values: Float64, candidates: Float64) -> Int64:

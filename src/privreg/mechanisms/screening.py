@@ -1,7 +1,7 @@
 """Columns that go with a target, chosen by Kendall's rank correlation; the target may be a residual.
 
 A residual of a released model is a function of one record and of released values, so the score moves no further than
-with the label itself. Proof: docs/proofs/screening.md, docs/proofs/kendall.md. Exact check:
+with the target itself. Proof: docs/proofs/screening.md, docs/proofs/kendall.md. Exact check:
 tests/mechanisms/test_screening.py.
 """
 
@@ -23,10 +23,10 @@ LATER_RANGE = 5 * GRID
 
 
 def round_scores(target: Any, redundancy: Any, chosen: int, n: Any) -> Any:
-    """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the label minus the mean |τ̂| with the `chosen` features.
+    """⌊GRID · score⌋ for every candidate, exactly: |τ̂| with the target minus the mean |τ̂| with the `chosen` features.
 
-    `label` is |C − D| with the label and `redundancy` the sum of |C − D| over the chosen features, in integers large
-    enough for GRID·t·n²/2. The score is the fraction (t·label − redundancy)/(t·(n − 1)) with t = max(chosen, 1).
+    `target` is |C − D| with the target and `redundancy` the sum of |C − D| over the chosen features, in integers large
+    enough for GRID·t·n²/2. The score is the fraction (t·target − redundancy)/(t·(n − 1)) with t = max(chosen, 1).
     Rounding down costs no sensitivity, because the bounds on its change are whole multiples of the grid step.
     """
     t = max(chosen, 1)
@@ -35,7 +35,7 @@ def round_scores(target: Any, redundancy: Any, chosen: int, n: Any) -> Any:
 
 def plan_screening(names: Sequence[str], epsilon: float) -> list[Pick]:
     """Picks that cost `epsilon` of bounded range each."""
-    return [Pick(name, FIRST_RANGE, FIRST_RANGE / epsilon, GRID) for name in names]
+    return [Pick(name, FIRST_RANGE, FIRST_RANGE / epsilon, GRID, purpose="choice") for name in names]
 
 
 def screening_scores(pairs: Int64, n: int) -> Int64:
@@ -44,5 +44,5 @@ def screening_scores(pairs: Int64, n: int) -> Int64:
 
 
 def screen(account: Account, events: Sequence[Pick], pairs: Int64, n: int) -> list[int]:
-    """The places of len(steps) columns, in the order chosen."""
+    """The places of len(events) columns, in the order chosen."""
     return peel(account, events, screening_scores(pairs, n))

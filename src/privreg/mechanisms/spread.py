@@ -55,9 +55,9 @@ class Spread:
         return min(self.limit, float(_EDGES[at] * (_EDGES[at + 1] / _EDGES[at]) ** part))
 
 
-def plan_histogram(name: str, mu_squared: float) -> Gaussian:
+def plan_histogram(name: str, mu_squared: float, *, purpose: str = "other", column: int | None = None) -> Gaussian:
     """One record is in one bin at most."""
-    return Gaussian.costing(name, mu_squared, GRID, BINS)
+    return Gaussian.costing(name, mu_squared, GRID, BINS, purpose=purpose, column=column)
 
 
 def noisy_histogram(account: Account, event: Gaussian, values: Values, centre: float) -> Float64:

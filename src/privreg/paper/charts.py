@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from privreg.estimators.methods import FLAGSHIP, METHODS
+from privreg.estimators.methods import FLAGSHIP, METHODS, REGISTRY
 from privreg.paper.catalogue import published
-from privreg.paper.results import Results, epsilon_name, podium, positive
+from privreg.paper.results import Quartiles, Results, epsilon_name, podium, positive
 from privreg.paper.sweep import relative
 from privreg.report.drawing import png as png
 from privreg.report.drawing import style as _style
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 SIX = METHODS[1:]  # the private ones of the paper
 _BLUE, _LIGHT, _GREY, _INK = "#0072b2", "#a6cee3", "#b8b8b8", "#222222"
-_REGRESSION = {"BAS": "#d55e00", "Tukey": "#0072b2", "strict": "#009e73", FLAGSHIP: "#000000"}
-_SELECTION = {"L": (0, (4, 2)), "K": "solid"}
 _WIDE, _NARROW = 9.0, 3.4  # inches; the narrow one fits a phone
-_TITLE = {"fontweight": "bold", "fontsize": 10.5}
 _ROW = 0.3  # inches for a method
 
 
@@ -44,7 +41,7 @@ class Panel:
 def panels(results: Results, k: int) -> list[Panel]:
     """The published ranks, ours of the same methods, and ours of all; empty before there is a result."""
     medians = results.medians(k)
-    ours = [m for m in results.columns if m != "NonDP"]
+    ours = results.private
     six = [m for m in ours if m in SIX]
     found = []
     if six and medians:
@@ -60,25 +57,22 @@ def panels(results: Results, k: int) -> list[Panel]:
 @_style()
 def ranks_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """Stacked bars of first and second places, a panel for each way of ranking."""
-    from matplotlib.figure import Figure
-
     shown = panels(results, k)
     if not shown:
         return None
     rows = [len(panel.places) for panel in shown]
+    title = f"Times ranked first and second, k = {k}"
     if narrow:
-        figure = Figure((_NARROW, _ROW * sum(rows) + 0.75 * len(rows) + 0.6), layout="constrained")
+        figure = _figure(title, _NARROW, _ROW * sum(rows) + 0.75 * len(rows) + 0.6)
         axes = figure.subplots(len(rows), squeeze=False, sharex=True, height_ratios=rows)[:, 0]
     else:
-        figure = Figure((_WIDE, _ROW * max(rows) + 1.4), layout="constrained")
+        figure = _figure(title, _WIDE, _ROW * max(rows) + 1.4)
         axes = figure.subplots(1, len(rows), squeeze=False, sharex=True)[0]
     for panel, ax in zip(shown, axes, strict=True):
         _draw_panel(ax, panel, len(panel.places) if narrow else max(rows))
         if narrow and ax is not axes[-1]:
             ax.set_xlabel("")  # they share the axis of the last one
     axes[-1].set_xlim(0, 1.05 * max(sum(p) for panel in shown for p in panel.places.values()) or 1)
-    title = f"Times ranked first and second, k = {k}"
-    figure.suptitle(title, **_TITLE)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     words = [
         f"{panel.title}, {panel.sets} data sets: "
@@ -103,35 +97,37 @@ def _draw_panel(ax: Any, panel: Panel, rows: int) -> None:
 @_style()
 def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """Number of data sets with R² > 0: published and ours, over the same data sets."""
-    from matplotlib.figure import Figure
-
-    medians = results.medians(k)
-    methods = [m for m in results.columns if m != "NonDP"]
+    medians, methods = results.medians(k), results.private
     if not medians or not methods:
         return None
-    theirs, ours = positive({t: row for t, row in published(k).items() if t in medians}), positive(medians)
-    figure = Figure((_NARROW if narrow else 0.75 * _WIDE, 1.5 * _ROW * len(methods) + 1.4), layout="constrained")
+    theirs, ours = positive(results.published(k)), positive(medians)
+    title = f"Data sets with median R² > 0, k = {k}"
+    figure = _figure(title, _NARROW if narrow else 0.75 * _WIDE, 1.5 * _ROW * len(methods) + 1.4)
     ax = figure.subplots()
     half = 0.38
-    if theirs:
-        counts = {i - half / 2: theirs[m] for i, m in enumerate(methods) if m in theirs}
-        bars = ax.barh(list(counts), list(counts.values()), half, color=_GREY, label="published")
-        ax.bar_label(bars, padding=2)
-    places = [i + (half / 2 if m in theirs else 0) for i, m in enumerate(methods)]
-    bars = ax.barh(places, [ours.get(m, 0) for m in methods], half, color=_BLUE, label="privreg")
-    ax.bar_label(bars, padding=2)
+    both = {i - half / 2: theirs[m] for i, m in enumerate(methods) if m in theirs}
+    here = {i + (half / 2 if m in theirs else 0): ours.get(m, 0) for i, m in enumerate(methods)}
+    for counts, colour, label in ((both, _GREY, "published"), (here, _BLUE, "privreg")):
+        if counts:
+            ax.bar_label(ax.barh(list(counts), list(counts.values()), half, color=colour, label=label), padding=2)
     ax.axvline(len(medians), color=_INK, linewidth=1, linestyle="dashed", label=f"all {len(medians)} data sets")
     ax.set_xlim(0, 1.1 * len(medians))
     _methods_axis(ax, methods, len(methods))
-    title = f"Data sets with median R² > 0, k = {k}"
-    figure.suptitle(title, **_TITLE)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1, handlelength=1.3)
     words = [f"{m} {ours.get(m, 0)}" + (f" (published {theirs[m]})" if m in theirs else "") for m in methods]
     return Chart(figure, f"{title}, of {len(medians)}: {', '.join(words)}.")
 
 
+def _figure(title: str, width: float, height: float) -> "Figure":
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, height), layout="constrained")
+    figure.suptitle(title, fontweight="bold", fontsize=10.5)
+    return figure
+
+
 def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -> None:
-    ax.set_yticks(range(len(methods)), [_label(m) for m in methods])
+    ax.set_yticks(range(len(methods)), [REGISTRY[m].label or m for m in methods])
     ax.set_ylim(rows - 0.5, -0.5)
     ax.spines.left.set_bounds(len(methods) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -142,20 +138,19 @@ def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -
 @_style()
 def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """R² relative to NonDP against ε, a line for each private method."""
-    from matplotlib.figure import Figure
-
     budgets = sorted(results.epsilons)
     columns = [relative(results, k, epsilon) for epsilon in budgets]
     lines = {
-        m: [(e, column[m]) for e, column in zip(budgets, columns, strict=True) if m in column] for m in results.columns
+        m: {e: column[m] for e, column in zip(budgets, columns, strict=True) if m in column} for m in results.private
     }
     lines = {m: points for m, points in lines.items() if len(points) > 1}
     if not lines:
         return None
-    figure = Figure((_NARROW if narrow else 0.75 * _WIDE, 4.4), layout="constrained")
+    title = f"R² relative to NonDP, k = {k}"
+    figure = _figure(title, _NARROW if narrow else 0.75 * _WIDE, 4.4)
     ax = figure.subplots()
     for method, points in lines.items():
-        _draw_line(ax, method, [e for e, _ in points], [q for _, q in points])
+        _draw_line(ax, method, points)
     ax.axhline(0, color=_GREY, linewidth=1, zorder=0)
     ax.set_xscale("log")
     ax.set_xticks(budgets, _ticks(budgets), minor=False)
@@ -163,10 +158,8 @@ def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     ax.set_ylim(top=1.03)
     ax.set_xlabel("ε")
     ax.set_ylabel("R² relative to NonDP, median")
-    ends = {m: points[-1][1][1] for m, points in lines.items()}
+    ends = {m: list(points.values())[-1][1] for m, points in lines.items()}
     _label_ends(ax, budgets[-1], ends)
-    title = f"R² relative to NonDP, k = {k}"
-    figure.suptitle(title, **_TITLE)
     words = ", ".join(f"{m} {end:.2f}" for m, end in ends.items())
     return Chart(figure, f"{title}, against ε. At the largest ε: {words}. All numbers are in the table below.")
 
@@ -177,13 +170,12 @@ def _ticks(budgets: list[float]) -> list[str]:
     return ["\n" * down + epsilon_name(e) for e, down in zip(budgets, low, strict=True)]
 
 
-def _draw_line(ax: Any, method: str, budgets: list[float], quartiles: list[tuple[float, float, float]]) -> None:
-    low, middle, high = zip(*quartiles, strict=True)
-    selection = method.split("-")[0]
-    style = "solid" if method == FLAGSHIP else _SELECTION.get(selection, (0, (1, 1.5)))
-    ax.plot(budgets, middle, color=_colour(method), linestyle=style, linewidth=1.6, marker="o", markersize=4)
+def _draw_line(ax: Any, method: str, points: dict[float, Quartiles]) -> None:
+    low, middle, high = zip(*points.values(), strict=True)
+    colour, style = REGISTRY[method].colour, REGISTRY[method].line
+    ax.plot(list(points), middle, color=colour, linestyle=style, linewidth=1.6, marker="o", markersize=4)
     if method == FLAGSHIP:
-        ax.fill_between(budgets, low, high, color=_colour(method), alpha=0.12, linewidth=0)
+        ax.fill_between(list(points), low, high, color=colour, alpha=0.12, linewidth=0)
 
 
 def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:
@@ -191,11 +183,11 @@ def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:
     bottom, top = ax.get_ylim()
     for (method, end), place in zip(ends.items(), _apart(list(ends.values()), 0.055 * (top - bottom)), strict=True):
         ax.annotate(
-            _label(method),
+            REGISTRY[method].label or method,
             (last, end),
             (1.06, place),
             textcoords=("axes fraction", "data"),
-            color=_colour(method),
+            color=REGISTRY[method].colour,
             va="center",
             annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": _GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
@@ -213,11 +205,3 @@ def _apart(places: list[float], gap: float) -> list[float]:
                 moved[lower] -= short / 2
                 moved[upper] += short / 2
     return moved
-
-
-def _label(method: str) -> str:
-    return method.replace("LinearR", "Linear\nR")
-
-
-def _colour(method: str) -> str:
-    return _REGRESSION[method.split("-")[-1]]

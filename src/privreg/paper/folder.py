@@ -21,7 +21,7 @@ _FILE = re.compile(r"(?P<task>\d+)_(?P<name>.+?)(?P<mark>_PARTIAL|_NUMONLY)?\.pa
 
 @dataclass(frozen=True)
 class DataSet:
-    """Features after one-hot encoding, without the intercept, and the label: complete records only."""
+    """Features after one-hot encoding, without the intercept, and the target: complete records only."""
 
     X: Float64
     y: Float64
@@ -50,13 +50,10 @@ def find(folder: Path) -> dict[int, Path]:
         raise DataError(f"{folder} is not a folder")
     found: dict[int, Path] = {}
     files = [file for file in sorted(folder.iterdir()) if _FILE.fullmatch(file.name)]
-    for part in (False, True):
-        new: dict[int, Path] = {}
-        for file in (f for f in files if marked(f) == part):
-            other = new.setdefault(int(file.name.split("_")[0]), file)
-            if other != file:
-                raise DataError(f"{other.name} and {file.name} are for the same task: remove one")
-        found = new | found
+    for file in sorted(files, key=marked):
+        other = found.setdefault(int(file.name.split("_")[0]), file)
+        if other != file and marked(other) == marked(file):
+            raise DataError(f"{other.name} and {file.name} are for the same task: remove one")
     if not found:
         raise DataError(f"{folder} holds no <task>_<name>.parquet file")
     return dict(sorted(found.items()))
@@ -85,7 +82,7 @@ def load(file: Path) -> DataSet:
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file.name} cannot be read: {str(error).splitlines()[0]}") from None
     if TARGET not in frame.column_names:
-        raise DataError(f"{file.name} has no column called {TARGET!r}, which must hold the label")
+        raise DataError(f"{file.name} has no column called {TARGET!r}, the column to predict")
     try:
         table = read_table(frame.drop_columns([TARGET]))
         records = MemoryEngine(table, read_target(frame[TARGET]))

@@ -1,8 +1,8 @@
 """An append-only file of JSON lines: what is in it survives whatever happens to the process that wrote it."""
 
-import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 from privreg.errors import DataError
 
 Row = dict[str, Any]
+
+_BEYOND = 2**30  # Windows lets nobody read a locked byte: this one lies behind every journal, as SQLite's does
 
 
 def read(file: Path) -> list[Row]:
@@ -38,13 +40,26 @@ def writing(file: Path) -> Iterator[Journal]:
     """Open a journal to go on with it, or begin one."""
     with file.open("a+b") as stream:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(stream)
+        except (BlockingIOError, PermissionError):
             raise DataError(f"another run is writing to {file}") from None
         stream.seek(0)
         rows, length = _parse(stream.read(), file.name)
         stream.truncate(length)
         yield Journal(stream, rows)
+
+
+def _lock(stream: BinaryIO) -> None:
+    """Lock a file until it is closed, or its process ends, however that happens. OSError if another holds the lock."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        stream.seek(_BEYOND)
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _parse(text: bytes, name: str) -> tuple[list[Row], int]:

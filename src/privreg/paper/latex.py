@@ -1,11 +1,11 @@
 """The big tables for LaTeX: for each data set a line of medians, one of quartiles, and one of published medians."""
 
-from privreg.estimators.methods import FLAGSHIP
+from privreg.estimators.methods import REGISTRY
 from privreg.paper.catalogue import tasks
 from privreg.paper.digits import latex
-from privreg.paper.folder import OTHER, PARTIAL
+from privreg.paper.folder import PARTIAL
 from privreg.paper.results import Results
-from privreg.paper.tables import Row, Score, paper_rows, rows_of
+from privreg.paper.tables import Row, Score, parts
 
 _PER_PAGE = 13  # data sets in one tabular, which LaTeX cannot break
 _SPACE = "[2pt]"  # after a data set
@@ -22,11 +22,11 @@ _SPECIAL = str.maketrans(
 
 def as_latex(results: Results, k: int) -> str:
     """Tables for any class, without packages."""
-    parts = [_HEAD, _tabulars(results.columns, paper_rows(results, k))]
-    for kind, title in ((PARTIAL, "Partial data sets"), (OTHER, "Data sets that are not in the paper")):
-        if rows := rows_of(results, kind, k):
-            parts.append(f"\n\\bigskip\\noindent {title}:\n\n{_tabulars(results.columns, rows)}")
-    return "".join(parts)
+    first, *others = parts(results, k).items()
+    text = _HEAD + _tabulars(results.columns, first[1])
+    for title, rows in others:
+        text += f"\n\\bigskip\\noindent {title}:\n\n{_tabulars(results.columns, rows)}"
+    return text
 
 
 def escaped(text: str) -> str:
@@ -40,7 +40,8 @@ def _tabulars(methods: list[str], rows: list[Row]) -> str:
 
 
 def _tabular(methods: list[str], rows: list[Row]) -> str:
-    head = [r"\shortstack{\strut PrivateLinear\\Regression}" if m == FLAGSHIP else m for m in methods]
+    broken = {m: REGISTRY[m].label.replace("\n", r"\\") for m in methods if REGISTRY[m].label}
+    head = [rf"\shortstack{{\strut {broken[m]}}}" if m in broken else m for m in methods]
     lines = [
         r"\noindent{\scriptsize\setlength{\tabcolsep}{3pt}%",
         rf"\begin{{tabular}}{{ll{'r' * len(methods)}}}",
@@ -54,17 +55,17 @@ def _tabular(methods: list[str], rows: list[Row]) -> str:
 
 
 def _lines(row: Row, methods: list[str]) -> list[str]:
-    name = escaped(f"{row.info.task} {row.info.name}")
+    name = escaped(row.info.label)
     size = f"$n={row.info.n}$, $d={row.info.d}$"
     if row.remark:
         remark = rf"\multicolumn{{{len(methods)}}}{{l}}{{{escaped(row.remark)}}}"
         return [_line([name, "", remark]), _line([size]) + _SPACE]
-    scores = [row.scores[m] for m in methods]
-    lines = [_line([name, "median", *map(_median, scores)]), _line([size, "quartiles", *map(_quartiles, scores)])]
+    medians, quartiles, published = zip(*(_texts(row.scores[m]) for m in methods), strict=True)
+    lines = [_line([name, "median", *medians]), _line([size, "quartiles", *quartiles])]
     whole = tasks()[row.info.task] if row.info.kind == PARTIAL else None
-    if whole or any(score.published is not None for score in scores):
+    if whole or any(published):
         of = f"of $n={whole.n}$, $d={whole.d}$" if whole else ""
-        lines.append(_line([of, "paper", *map(_published, scores)]))
+        lines.append(_line([of, "paper", *published]))
     return [*lines[:-1], lines[-1] + _SPACE]
 
 
@@ -72,25 +73,13 @@ def _line(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _median(score: Score) -> str:
+def _texts(score: Score) -> tuple[str, str, str]:
+    """The median, the other quartiles, and the published median."""
     cell = score.cell
-    if cell is None:
-        return "--"
-    if cell.median is None:
-        return "failed"
-    number = f"${latex(cell.median)}$" + (r"\dag" if cell.failed else "")
-    return rf"\textbf{{\boldmath{number}}}" if score.top else number
-
-
-def _quartiles(score: Score) -> str:
-    cell = score.cell
-    if cell is None or cell.q25 is None or cell.q75 is None:
-        return ""
-    return rf"{{\tiny ${latex(cell.q25)}, {latex(cell.q75)}$}}"
-
-
-def _published(score: Score) -> str:
-    if score.published is None:
-        return ""
     mark = r"\neq" if score.differs else ""
-    return f"${latex(score.published)}{mark}$"
+    paper = "" if score.published is None else f"${latex(score.published)}{mark}$"
+    if cell is None or cell.quartiles is None:
+        return "--" if cell is None else "failed", "", paper
+    low, middle, high = map(latex, cell.quartiles)
+    number = f"${middle}$" + (r"\dag" if cell.failed else "")
+    return rf"\textbf{{\boldmath{number}}}" if score.top else number, rf"{{\tiny ${low}, {high}$}}", paper

@@ -1,7 +1,7 @@
 """The paper's tasks from OpenML, kept as Parquet files.
 
 Each task becomes one file, in the form of a user's own data: the features under their names, categories with their
-declared levels, and the label last. All that follows reads the folder and knows nothing of OpenML.
+declared levels, and the target last. All that follows reads the folder and knows nothing of OpenML.
 """
 
 import logging
@@ -112,7 +112,7 @@ def _download(openml: Any, task: Task, scratch: Path, server: str) -> tuple[Any,
 
 
 def _ask(openml: Any, task: Task, parquet: bool = True) -> tuple[Any, str | None]:
-    """The data frame, without row ids and ignored attributes, and the name of its label."""
+    """The data frame, without row ids and ignored attributes, and the name of its target."""
     remote = openml.tasks.get_task(task.id)
     dataset = remote.get_dataset()
     if not parquet:
@@ -171,26 +171,26 @@ def _settings(config: Any, server: str, cache: Path) -> Iterator[None]:
         vars(config).update(theirs)
 
 
-def _table(frame: Any, label: str | None) -> pa.Table:
-    """The features in their order, then the label."""
+def _table(frame: Any, target: str | None) -> pa.Table:
+    """The features in their order, then the target."""
     import pandas as pd
 
-    if label is None:
-        raise DataError("neither the task nor its data set says which column is the label")
-    if label not in frame.columns:
-        raise DataError(f"the data set has no column {label!r}, which should be the label")
+    if target is None:
+        raise DataError("neither the task nor its data set says which column is the target")
+    if target not in frame.columns:
+        raise DataError(f"the data set has no column {target!r}, which should be the target")
     if any(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes):
         raise DataError("the data set is sparse, and openml rounds the numbers of such data and loses their categories")
     columns = {}
-    for name in frame.columns.drop(label):
+    for name in frame.columns.drop(target):
         new = name
         while new == TARGET or (new != name and new in frame.columns):
             new += "_"
         columns[new] = _numbers(frame[name]) if frame[name].dtype.kind in "iuf" else _category(frame[name])
     try:
-        columns[TARGET] = _numbers(pd.to_numeric(frame[label].astype(object)))  # numbers may come as levels
+        columns[TARGET] = _numbers(pd.to_numeric(frame[target].astype(object)))  # numbers may come as levels
     except ValueError as error:
-        raise DataError(f"the label {label!r} is not numeric") from error
+        raise DataError(f"the target {target!r} is not numeric") from error
     return pa.table(columns)
 
 

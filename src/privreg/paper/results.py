@@ -1,7 +1,6 @@
 """What a run has found so far: medians and quartiles of the test R², and how they compare with the published ones."""
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isclose, log
@@ -11,39 +10,43 @@ from typing import Any
 import numpy as np
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS, METHODS, REFERENCE, selects, with_published_ridge
+from privreg.estimators.methods import METHODS, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper import journal
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
+from privreg.results.outputs import write_whole
 
 JOURNAL = "trials.jsonl"
+KEY = ("task", "method", "k", "epsilon", "trial")  # what makes a trial the same trial
+Quartiles = tuple[float, float, float]
+Way = tuple[str, int | None, float | None]  # method, k and ε
 COMPARED = ("K-Tukey", "L-Tukey", "K-BAS", "L-BAS")  # whose signs are compared with the published ones
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The trials of one method on one data set. The median is None if every trial failed."""
+    """The trials of one method on one data set. The quartiles are None if every trial failed."""
 
-    median: float | None
-    q25: float | None
-    q75: float | None
+    quartiles: Quartiles | None
     seconds: float  # median of a fit
     trials: int
     failed: int
     unreleased: int  # trials whose private test failed, so that there is no model: R² = −∞
     error: str | None  # of the last trial that failed
 
+    @property
+    def median(self) -> float | None:
+        return self.quartiles[1] if self.quartiles else None
+
+    def scores(self) -> dict[str, float | None]:
+        """The quartiles by name."""
+        low, _, high = self.quartiles or (None, None, None)
+        return {"median": self.median, "q25": low, "q75": high}
+
     def to_dict(self) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "median": as_json(self.median),
-            "q25": as_json(self.q25),
-            "q75": as_json(self.q75),
-            "seconds": round(self.seconds, 4),
-            "trials": self.trials,
-        }
-        if self.failed:
-            row |= {"failed": self.failed, "error": self.error}
-        return row
+        row: dict[str, Any] = {name: as_json(value) for name, value in self.scores().items()}
+        row |= {"seconds": round(self.seconds, 4), "trials": self.trials}
+        return row | ({"failed": self.failed, "error": self.error} if self.failed else {})
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,10 @@ class Info:
     n: int
     d: int
     kind: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.task} {self.name}"
 
 
 class Results:
@@ -86,7 +93,9 @@ class Results:
         self.ks: list[int] = sorted({k for run in self.runs for k in run["k"]})
         self.epsilons: list[float] = list(dict.fromkeys(e for run in self.runs for e in run["epsilon"]))
         asked = {m for run in self.runs for m in run["methods"]}
-        self.methods = [m for m in ALL_METHODS if m in asked]
+        if unknown := asked - set(REGISTRY):
+            raise DataError(f"{JOURNAL} has trials of {', '.join(sorted(unknown))}, which is no method here")
+        self.methods = [m for m in REGISTRY if m in asked]
         self.trials = {key_of(row): row for row in rows if "task" in row}  # a later one replaces an earlier one
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for key, row in self.trials.items():
@@ -107,6 +116,11 @@ class Results:
         """The methods in the tables; the published ridge is shown apart."""
         return [m for m in self.methods if m not in REFERENCE]
 
+    @property
+    def private(self) -> list[str]:
+        """Those that are ranked."""
+        return [m for m in self.columns if REGISTRY[m].private]
+
     def cell(self, task: int, method: str, k: int, epsilon: float | None = None) -> Cell | None:
         """The trials of a method, None if there is none yet."""
         return self._cells.get((task, method, *shared(method, k, self.epsilon if epsilon is None else epsilon)))
@@ -119,17 +133,20 @@ class Results:
         """The data sets left out for having fewer than k columns."""
         return [info for info in self.datasets.values() if info.d < k]
 
-    def published(self, task: int, method: str, k: int) -> float | None:
-        """The paper's median, None where it has none."""
-        return published(k).get(task, {}).get(method)
+    def cells(self, task: int, k: int, epsilon: float | None = None) -> dict[str, Cell]:
+        """The trials of all methods that have any."""
+        found = {m: self.cell(task, m, k, epsilon) for m in self.methods}
+        return {m: cell for m, cell in found.items() if cell}
 
     def medians(self, k: int, epsilon: float | None = None) -> dict[int, dict[str, float]]:
         """Medians of the complete data sets, by task and method."""
-        rows = {}
-        for info in self.of_kind(COMPLETE, k):
-            cells = {m: self.cell(info.task, m, k, epsilon) for m in self.methods}
-            rows[info.task] = {m: c.median for m, c in cells.items() if c and c.median is not None}
+        rows = {info.task: medians_of(self.cells(info.task, k, epsilon)) for info in self.of_kind(COMPLETE, k)}
         return {task: row for task, row in rows.items() if row}
+
+    def published(self, k: int) -> dict[int, dict[str, float]]:
+        """The paper's medians, of the data sets that have one here."""
+        here = self.medians(k)
+        return {task: row for task, row in published(k).items() if task in here}
 
     def seconds(self) -> dict[str, float]:
         """Total seconds of fitting, by method."""
@@ -171,13 +188,13 @@ class Results:
 
         With `reference`, the BAS methods have the published ridge.
         """
-        pairs = []
-        for task, row in self.medians(k).items():
-            for m in METHODS:
-                name = with_published_ridge(m) if reference else m
-                theirs = self.published(task, m, k)
-                if name in row and theirs is not None:
-                    pairs.append((task, m, row[name], theirs))
+        ours = self.medians(k)
+        pairs = [
+            (task, m, ours[task][name], theirs)
+            for task, row in self.published(k).items()
+            for m, theirs in row.items()
+            if (name := with_published_ridge(m) if reference else m) in ours[task]
+        ]
         return {
             "agree": {m: sum((x > 0) == (y > 0) for _, n, x, y in pairs if n == m) for m in METHODS},
             "of": {m: sum(n == m for _, n, _, _ in pairs) for m in METHODS},
@@ -190,18 +207,11 @@ class Results:
 
     def _tables(self, epsilon: float) -> dict[str, Any]:
         parts = {"k": COMPLETE, "partial": PARTIAL, "other": OTHER}
-        return {name: self._by_k(kind, epsilon) for name, kind in parts.items()}
+        return {name: {str(k): self._table(kind, k, epsilon) for k in self.ks} for name, kind in parts.items()}
 
-    def _by_k(self, kind: str, epsilon: float) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for k in self.ks:
-            rows: dict[str, Any] = {}
-            for info in self.of_kind(kind, k):
-                cells = {m: self.cell(info.task, m, k, epsilon) for m in self.methods}
-                if found := {m: c.to_dict() for m, c in cells.items() if c}:
-                    rows[str(info.task)] = found
-            result[str(k)] = rows
-        return result
+    def _table(self, kind: str, k: int, epsilon: float) -> dict[str, Any]:
+        rows = {str(info.task): self.cells(info.task, k, epsilon) for info in self.of_kind(kind, k)}
+        return {task: {m: cell.to_dict() for m, cell in row.items()} for task, row in rows.items() if row}
 
 
 def load(folder: Path) -> Results:
@@ -214,37 +224,42 @@ def load(folder: Path) -> Results:
 
 def write_summary(results: Results, folder: Path) -> None:
     """Write summary.json, at once or not at all."""
-    draft = folder / "summary.json.draft"
-    draft.write_text(json.dumps(results.summary(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    os.replace(draft, folder / "summary.json")
+    text = json.dumps(results.summary(), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(folder / "summary.json", text + "\n")
 
 
 def shared(method: str, k: int, epsilon: float) -> tuple[int | None, float | None]:
     """The k and ε of a method's trials; None where it does not depend on them, so that one run serves all."""
-    return k if selects(method) else None, None if method == "NonDP" else epsilon
+    return k if REGISTRY[method].selects else None, epsilon if REGISTRY[method].private else None
+
+
+def ways(methods: Sequence[str], ks: Sequence[int], epsilons: Sequence[float], d: int) -> list[Way]:
+    """Of a trial on a data set with d columns; as in the paper, a k beyond d is left out."""
+    found = ((m, *shared(m, k, e)) for k in ks if d >= k for e in epsilons for m in methods)
+    return list(dict.fromkeys(found))
 
 
 def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes a trial the same trial."""
-    return row["task"], row["method"], row["k"], row["epsilon"], row["trial"]
+    """The trial of a line of the journal."""
+    return tuple(row[name] for name in KEY)
 
 
 def ranks(row: dict[str, float]) -> dict[str, int]:
     """Place of each private method, the best being 1. Equal medians share a place; −∞ has none."""
-    private = {m: v for m, v in row.items() if m != "NonDP" and v > -inf}
+    private = {m: v for m, v in row.items() if REGISTRY[m].private and v > -inf}
     return {m: 1 + sum(other > v for other in private.values()) for m, v in private.items()}
 
 
 def podium(rows: dict[int, dict[str, float]], methods: Sequence[str]) -> dict[str, tuple[int, int]]:
     """How often each private method is first, and second, among the given ones."""
     places = [ranks({m: v for m, v in row.items() if m in methods}) for row in rows.values()]
-    private = [m for m in methods if m != "NonDP"]
+    private = [m for m in methods if REGISTRY[m].private]
     return {m: (sum(p.get(m) == 1 for p in places), sum(p.get(m) == 2 for p in places)) for m in private}
 
 
 def positive(rows: dict[int, dict[str, float]]) -> dict[str, int]:
     """On how many data sets each method has a median R² above 0."""
-    methods = [m for m in ALL_METHODS if any(m in row for row in rows.values())]
+    methods = [m for m in REGISTRY if any(m in row for row in rows.values())]
     return {m: sum(row.get(m, -inf) > 0 for row in rows.values()) for m in methods}
 
 
@@ -261,15 +276,19 @@ def as_json(value: float | None) -> float | str | None:
 def _cell(rows: list[dict[str, Any]]) -> Cell:
     scores = [float(row["r2"]) for row in rows if "error" not in row]
     failed = [row["error"] for row in rows if "error" in row]
-    q25, median, q75 = _quartiles(scores)
     seconds = float(np.median([row["seconds"] for row in rows]))
-    return Cell(median, q25, q75, seconds, len(rows), len(failed), scores.count(-inf), failed[-1] if failed else None)
+    error = failed[-1] if failed else None
+    return Cell(quartiles(scores) if scores else None, seconds, len(rows), len(failed), scores.count(-inf), error)
 
 
-def _quartiles(scores: list[float]) -> tuple[float | None, float | None, float | None]:
-    if not scores:
-        return None, None, None
+def quartiles(scores: list[float]) -> Quartiles:
+    """Lower, median and upper."""
     with np.errstate(invalid="ignore"):
         values = np.quantile(scores, [0.25, 0.5, 0.75])
     low, middle, high = (-inf if np.isnan(v) else float(v) for v in values)  # between −∞ and a number lies −∞
     return low, middle, high
+
+
+def medians_of(cells: dict[str, Cell]) -> dict[str, float]:
+    """Of the methods that did not always fail."""
+    return {m: cell.median for m, cell in cells.items() if cell.median is not None}

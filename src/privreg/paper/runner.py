@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import requires, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from joblib import cpu_count
 
 from privreg.errors import DataError
-from privreg.estimators.methods import ALL_METHODS
+from privreg.estimators.methods import REGISTRY
 from privreg.paper import journal
 from privreg.paper.catalogue import tasks
 from privreg.paper.folder import DataSet, find, kind, load, name_of
-from privreg.paper.results import JOURNAL, Results, shared, write_summary
+from privreg.paper.results import JOURNAL, Results, ways, write_summary
 from privreg.paper.trials import Trial
-from privreg.paper.workers import cores, run_all
+from privreg.paper.watch import Watch
+from privreg.paper.workers import run_all
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,11 @@ class Settings:
         if not self.methods:
             raise ValueError("--methods names no method")
         for method in self.methods:
-            if method not in ALL_METHODS:
-                raise ValueError(f"--methods: {method!r} is none of {', '.join(ALL_METHODS)}")
+            if method not in REGISTRY:
+                raise ValueError(f"--methods: {method!r} is none of {', '.join(REGISTRY)}")
 
 
-class Watcher(Protocol):
-    """Whoever watches a run."""
-
-    def say(self, text: str) -> None: ...
-    def reading(self, name: str) -> None: ...
-    def plan(self, trials: list[Trial], done: int) -> None: ...
-    def started(self, trial: Trial) -> None: ...
-    def ended(self, row: dict[str, Any]) -> None: ...
-
-
-def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict[int, str], watch: Watcher) -> Results:
+def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict[int, str], watch: Watch) -> Results:
     """Run what is not yet in `out`. `missing` says why the tasks that could not be fetched are not in the folder."""
     files = _choose(settings, find(folder))
     out.mkdir(parents=True, exist_ok=True)
@@ -95,7 +88,7 @@ def run(settings: Settings, folder: Path, out: Path, command: str, missing: dict
 
 
 def _prepare(
-    settings: Settings, command: str, files: dict[int, Path], missing: dict[int, str], watch: Watcher
+    settings: Settings, command: str, files: dict[int, Path], missing: dict[int, str], watch: Watch
 ) -> tuple[dict[str, Any], dict[int, Path]]:
     """The header of the run, and the files that can be used: one that cannot does not stop the others."""
     sets: dict[str, Any] = {}
@@ -127,7 +120,7 @@ def _missing(settings: Settings, files: dict[int, Path], reasons: dict[int, str]
     return {str(t): reasons.get(t, "no file in the folder") for t in asked if t in tasks() and t not in files}
 
 
-def _describe(task: int, file: Path, data: DataSet, watch: Watcher) -> dict[str, Any]:
+def _describe(task: int, file: Path, data: DataSet, watch: Watch) -> dict[str, Any]:
     """What the header says of a data set. That it differs from the paper's is said aloud."""
     n, d = data.y.size, data.d
     what = kind(task, file, n, d)
@@ -141,14 +134,7 @@ def _trials(settings: Settings, files: dict[int, Path], wide: dict[int, int]) ->
     """Each data set's trials together, so that it is read once; all methods of a trial before the next trial."""
     for task, file in files.items():
         for trial in range(settings.trials):
-            ways = (
-                (method, *shared(method, k, epsilon))
-                for k in settings.ks
-                if wide[task] >= k  # as in the paper
-                for epsilon in settings.epsilons
-                for method in settings.methods
-            )
-            for way in dict.fromkeys(ways):
+            for way in ways(settings.methods, settings.ks, settings.epsilons, wide[task]):
                 yield Trial(task, file, *way, trial, settings.delta, settings.seed, settings.jitter)
 
 
@@ -158,14 +144,8 @@ def _header(settings: Settings, command: str) -> dict[str, Any]:
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "machine": _machine(),
-        "jobs": settings.jobs,
-        "seed": settings.seed,
-        "jitter": settings.jitter,
-        "delta": settings.delta,
-        "trials": settings.trials,
-        "k": list(settings.ks),
-        "epsilon": list(settings.epsilons),
-        "methods": list(settings.methods),
+        **{name: getattr(settings, name) for name in ("jobs", "seed", "jitter", "delta", "trials")},
+        **{"k": list(settings.ks), "epsilon": list(settings.epsilons), "methods": list(settings.methods)},
     }
 
 
@@ -175,7 +155,7 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in ("privreg", *required)}
 
 
-def _check_same(rows: list[dict[str, Any]], header: dict[str, Any], watch: Watcher) -> None:
+def _check_same(rows: list[dict[str, Any]], header: dict[str, Any], watch: Watch) -> None:
     """Trials that are not comparable do not belong into one journal. Another version may be, and is said aloud."""
     for earlier in (row["run"] for row in rows if "run" in row):
         before, now = (run["versions"]["privreg"] for run in (earlier, header))
@@ -200,4 +180,4 @@ def _machine() -> dict[str, Any]:
         cpu = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass  # not Linux
-    return {"cores": cores(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}
+    return {"cores": cpu_count(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}

@@ -1,20 +1,17 @@
 """What the report says besides its big tables: the finding, the signs, the ridges, the seconds, and how it was run."""
 
-from itertools import product
+from collections import Counter
 from math import isclose
 from statistics import median
 from typing import Any
 
-from privreg.estimators.methods import FLAGSHIP, METHODS, REFERENCE, with_published_ridge
+from privreg.estimators.methods import BASELINE, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.catalogue import published, tasks
 from privreg.paper.charts import SIX
-from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, PARTIAL
-from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, shared
+from privreg.paper.results import COMPARED, Results, epsilon_name, podium, positive, ways
+from privreg.paper.tables import NOT_RUN, number
 from privreg.report.document import Code, Content, Grid, TableCell, count, words
-
-_HEADLINE = ("K-Tukey", "K-Tukey-strict", FLAGSHIP)
-_RIDGE = {with_published_ridge(m): m for m in METHODS if with_published_ridge(m) != m}
 
 
 def headline(results: Results) -> str:
@@ -34,11 +31,10 @@ def headline(results: Results) -> str:
 
 def _finding(results: Results, k: int) -> str:
     """R² > 0 and first places at one k."""
-    medians = results.medians(k)
-    theirs = {t: row for t, row in published(k).items() if t in medians}
+    medians, theirs = results.medians(k), results.published(k)
     ours, paper = positive(medians), positive(theirs)
-    private = [m for m in results.columns if m in ours and m != "NonDP"]
-    first, *others = [m for m in private if m in _HEADLINE] or private or ["NonDP"]
+    private = [m for m in results.private if m in ours]
+    first, *others = [m for m in private if REGISTRY[m].headline] or private or [BASELINE]
     parts = [f"{first} has a median R² above 0 on {ours[first]} of {_sets(len(medians))}{_also(paper, first)}"]
     parts += [f"{m} on {ours[m]}{_also(paper, m)}" for m in others]
     text = f"At k = {k}, {', '.join(parts)}."
@@ -58,16 +54,13 @@ def _also(counts: dict[str, int], method: str) -> str:
 
 def _unfinished(results: Results) -> int:
     """Trials that were asked for and are not there."""
-    lacking: dict[tuple[Any, ...], int] = {}
+    lacking: Counter[tuple[Any, ...]] = Counter()
     for run in results.runs:
         for task in map(int, run["data sets"]):
-            for k in (k for k in run["k"] if results.datasets[task].d >= k):
-                for epsilon, method in product(run["epsilon"], run["methods"]):
-                    key = task, method, *shared(method, k, epsilon)
-                    cell = results.cell(task, method, k, epsilon)
-                    lacks = run["trials"] - (cell.trials if cell else 0)
-                    lacking[key] = max(lacking.get(key, 0), lacks)
-    return sum(lacking.values())
+            for way in ways(run["methods"], run["k"], run["epsilon"], results.datasets[task].d):
+                lacking[task, *way] = max(lacking[task, *way], run["trials"])
+    lacking.subtract(key[:-1] for key in results.trials)
+    return sum(max(n, 0) for n in lacking.values())
 
 
 def setting(results: Results) -> list[Content]:
@@ -119,7 +112,7 @@ def _difference(results: Results, row: dict[str, Any], k: int) -> list[TableCell
     task, method = row["task"], row["method"]
     reference = with_published_ridge(method)
     return [
-        _label(results, task),
+        words(results.datasets[task].label),
         words(method),
         number(float(row["ours"])),
         number(float(row["published"])),
@@ -129,7 +122,7 @@ def _difference(results: Results, row: dict[str, Any], k: int) -> list[TableCell
 
 def ridges(results: Results) -> list[Content]:
     """The BAS methods with both ridges."""
-    pairs = [(name, plain) for name, plain in _RIDGE.items() if name in results.methods]
+    pairs = [(name, REGISTRY[name].variant_of) for name in REFERENCE if name in results.methods]
     text = (
         "AdaSSP adds a ridge that makes the noisy XᵀX positive definite; the published runs added the noisy smallest "
         "eigenvalue itself, which is near 0 on most tables. The methods ending in -reference repeat that."
@@ -137,30 +130,23 @@ def ridges(results: Results) -> list[Content]:
     if not pairs:
         return [text, "This run has none of them; privreg paper run --methods all includes them."]
     blocks: list[Content] = [text]
+    head = ["data set", *(column for name, plain in pairs for column in (plain, name, f"{plain}, paper"))]
     for k in results.ks:
-        medians = results.medians(k)
         rows = []
-        for task in medians:
-            cells = [_ridge_cells(results, task, name, plain, k) for name, plain in pairs]
-            rows.append([_label(results, task), *(entry for trio in cells for entry in trio)])
-        head = [column for name, plain in pairs for column in (plain, name, f"{plain}, paper")]
+        for task in results.medians(k):
+            row = [words(results.datasets[task].label)]
+            for name, plain in pairs:
+                theirs = number(published(k)[task][plain]) if published(k) else TableCell("")
+                row += [_median(results, task, plain, k), _median(results, task, name, k), theirs]
+            rows.append(row)
         if rows:
-            blocks += [Grid(["data set", *head], rows, f"Both ridges, k = {k}", _ridge_note(results, pairs, k))]
+            blocks += [Grid(head, rows, f"Both ridges, k = {k}", _ridge_note(results, pairs, k))]
     return blocks
-
-
-def _ridge_cells(results: Results, task: int, name: str, plain: str, k: int) -> list[TableCell]:
-    theirs = results.published(task, plain, k)
-    return [
-        _median(results, task, plain, k),
-        _median(results, task, name, k),
-        TableCell("") if theirs is None else number(theirs),
-    ]
 
 
 def _ridge_note(results: Results, pairs: list[tuple[str, str]], k: int) -> str:
     medians = results.medians(k)
-    ours, theirs = positive(medians), positive({t: row for t, row in published(k).items() if t in medians})
+    ours, theirs = positive(medians), positive(results.published(k))
     counts = []
     for name, plain in pairs:
         paper = f", published {theirs[plain]}" if theirs else ""
@@ -204,7 +190,7 @@ def failures(results: Results) -> Grid | None:
     """Cells with failed trials, and the last message of each."""
     rows = [
         [
-            words(f"{info.task} {info.name}"),
+            words(info.label),
             words(method),
             TableCell("any") if k is None else count(k),
             TableCell("any") if epsilon is None else TableCell(epsilon_name(epsilon), epsilon),
@@ -238,20 +224,11 @@ def _optional(run: dict[str, Any], name: str) -> TableCell:
     return TableCell(f"{run[name]:,}", run[name]) if name in run else TableCell("–")
 
 
-def number(value: float) -> TableCell:
-    """A cell with a number in two digits."""
-    return TableCell(pretty(value), value)
-
-
 def _median(results: Results, task: int, method: str, k: int) -> TableCell:
     cell = results.cell(task, method, k)
     if cell is None:
-        return TableCell("–", title="not run yet")
+        return NOT_RUN
     return TableCell("failed") if cell.median is None else number(cell.median)
-
-
-def _label(results: Results, task: int) -> TableCell:
-    return words(f"{task} {results.datasets[task].name}")
 
 
 def _sets(number: int) -> str:

@@ -2,20 +2,23 @@
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 
-from privreg.paper.catalogue import Task, tasks
+from privreg.estimators.methods import REGISTRY
+from privreg.paper.catalogue import Task, published, tasks
 from privreg.paper.digits import pretty
 from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
-from privreg.paper.results import Cell, Info, Results, ranks
-from privreg.report.document import Grid, TableCell
+from privreg.paper.results import Cell, Info, Quartiles, Results, medians_of, ranks
+from privreg.report.document import Grid, TableCell, words
 
 MISSING = "missing"
-_CELL = ("median", "q25", "q75", "seconds", "trials", "failed", "unreleased")
+_PARTIAL = "Partial data sets"
+ELSEWHERE = "partial: see below"
+NOT_RUN = TableCell("–", title="not run yet")
 _FIELDS = (
     *("task", "name", "n", "d", "kind", "k", "epsilon", "method"),
-    *_CELL,
+    *("median", "q25", "q75", "seconds", "trials", "failed", "unreleased"),
     *("published", "sign_differs", "top_two"),
 )
 
@@ -39,37 +42,33 @@ class Row:
     remark: str = ""
 
 
-def paper_rows(results: Results, k: int, epsilon: float | None = None) -> list[Row]:
-    """One row for each of the paper's tasks."""
-    return [_paper_row(results, task, k, epsilon) for task in tasks().values()]
-
-
-def rows_of(results: Results, kind: str, k: int, epsilon: float | None = None) -> list[Row]:
-    """The data sets of a kind; those with too few columns have a remark."""
-    return [_row(results, info, k, epsilon) for info in results.datasets.values() if info.kind == kind]
+def parts(results: Results, k: int, epsilon: float | None = None) -> dict[str, list[Row]]:
+    """By title: a row for each of the paper's tasks; and, if there are any, parts of its data sets, and others."""
+    found = {"The paper's data sets": [_paper_row(results, task, k, epsilon) for task in tasks().values()]}
+    for kind, title in ((PARTIAL, _PARTIAL), (OTHER, "Data sets that are not in the paper")):
+        if sets := [info for info in results.datasets.values() if info.kind == kind]:
+            found[title] = [_row(results, info, k, epsilon) for info in sets]
+    return found
 
 
 def grids(results: Results, k: int) -> list[Grid]:
-    """The paper's data sets, parts of them, and others; the last two only if there are any."""
-    found = [_grid(results, f"The paper's data sets, k = {k}", paper_rows(results, k))]
-    if rows := rows_of(results, PARTIAL, k):
-        note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
-        found.append(_grid(results, f"Partial data sets, k = {k}", rows, note))
-    if rows := rows_of(results, OTHER, k):
-        found.append(_grid(results, f"Data sets that are not in the paper, k = {k}", rows))
-    return found
+    """The same for people."""
+    note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
+    return [
+        _grid(results, f"{title}, k = {k}", rows, note if title == _PARTIAL else "")
+        for title, rows in parts(results, k).items()
+    ]
 
 
 def as_csv(results: Results, k: int) -> str:
     """One line for each data set, method and ε in full precision; a data set without scores has one line."""
     out = io.StringIO()
-    table = csv.DictWriter(out, _FIELDS, lineterminator="\n")
+    table = csv.DictWriter(out, _FIELDS, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
     for epsilon in results.epsilons:
         first = epsilon == results.epsilon
-        further = [row for kind in (PARTIAL, OTHER) for row in rows_of(results, kind, k, epsilon)]
-        for row in [r for r in paper_rows(results, k, epsilon) if r.info.kind != PARTIAL] + further:
-            table.writerows(_records(row, k, epsilon, first))
+        for row in chain.from_iterable(parts(results, k, epsilon).values()):
+            table.writerows(_lines(row, k, epsilon, first))
     return out.getvalue()
 
 
@@ -78,7 +77,7 @@ def _paper_row(results: Results, task: Task, k: int, epsilon: float | None) -> R
     if info is None:
         return Row(Info(task.id, task.name, task.n, task.d, MISSING), remark=f"missing: {results.missing[task.id]}")
     if info.kind == PARTIAL:
-        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark="partial: see below")
+        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark=ELSEWHERE)
     return _row(results, info, k, epsilon)
 
 
@@ -86,50 +85,46 @@ def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
     if info.d < k:
         also = " as in the paper" if info.kind == COMPLETE else ""
         return Row(info, remark=f"fewer than {k} columns, left out{also}")
-    cells = {m: results.cell(info.task, m, k, epsilon) for m in results.methods}
-    medians = {m: c.median for m, c in cells.items() if c and c.median is not None}
-    ranked = [] if info.kind == PARTIAL else [m for m in results.columns if m in medians and m != "NonDP"]
+    cells = results.cells(info.task, k, epsilon)
+    medians = medians_of(cells)
+    ranked = [] if info.kind == PARTIAL else [m for m in results.private if m in medians]
     places = ranks({m: medians[m] for m in ranked})
     scores = {}
-    for m, cell in cells.items():
-        theirs = results.published(info.task, m, k)
+    for m in results.methods:
+        theirs = published(k).get(info.task, {}).get(m)
         differs = None
         if info.kind == COMPLETE and m in medians and theirs is not None:
             differs = (medians[m] > 0) != (theirs > 0)
-        scores[m] = Score(cell, theirs, differs, places.get(m, 3) <= 2 if m in ranked else None)
+        scores[m] = Score(cells.get(m), theirs, differs, places.get(m, 3) <= 2 if m in ranked else None)
     return Row(info, scores)
 
 
-def _grid(results: Results, title: str, rows: Iterable[Row], note: str = "") -> Grid:
+def _grid(results: Results, title: str, rows: list[Row], note: str = "") -> Grid:
     methods = results.columns
     wanted = max(run["trials"] for run in results.runs)
     lines = []
     for row in rows:
         remark = [TableCell(row.remark, span=len(methods))]
-        lines.append([_label(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
+        lines.append([_data_set(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
     return Grid(["data set", *methods], lines, title, note)
 
 
-def _label(row: Row) -> TableCell:
+def _data_set(row: Row) -> TableCell:
     """Task, name, n and d; a part of a data set also has those of the whole."""
     info = row.info
-    name = f"{info.task} {info.name}"
     if info.kind != PARTIAL or row.remark:
-        return TableCell(name, name, (f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
+        return replace(words(info.label), detail=(f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
     whole = tasks()[info.task]
-    return TableCell(name, name, (f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
+    return replace(words(info.label), detail=(f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
 
 
 def _entry(score: Score, wanted: int) -> TableCell:
     cell = score.cell
     if cell is None:
-        return TableCell("–", title="not run yet")
-    detail = []
-    if cell.median is None or cell.q25 is None or cell.q75 is None:
-        text = "failed"
-    else:
-        text = pretty(cell.median) + ("†" if cell.failed else "")
-        detail.append(f"{pretty(cell.q25)} … {pretty(cell.q75)}")
+        return NOT_RUN
+    shown = spread(cell.quartiles) if cell.quartiles else TableCell("failed")
+    text = shown.text + ("†" if cell.quartiles and cell.failed else "")
+    detail = [*shown.detail]
     if cell.failed:
         detail.append(f"{cell.failed} of {cell.trials} failed")
     if cell.trials < wanted:
@@ -140,18 +135,29 @@ def _entry(score: Score, wanted: int) -> TableCell:
     return TableCell(text, cell.median, tuple(detail), bool(score.top), bool(score.differs), title)
 
 
-def _records(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
+def number(value: float) -> TableCell:
+    """A cell with a number in two digits."""
+    return TableCell(pretty(value), value)
+
+
+def spread(quartiles: Quartiles) -> TableCell:
+    """The median, and below it the other two."""
+    low, middle, high = quartiles
+    return replace(number(middle), detail=(f"{pretty(low)} … {pretty(high)}",))
+
+
+def _lines(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
     """Lines of the CSV file. What does not depend on ε is there once; the published values belong to the first ε."""
     base: dict[str, object] = asdict(row.info) | {"k": k}
     if row.remark:
-        return [base] if first else []
+        return [base] if first and row.remark != ELSEWHERE else []
     lines = []
     for method, score in row.scores.items():
-        cell, private = score.cell, method != "NonDP"
+        cell, private = score.cell, REGISTRY[method].private
         if cell is None or not (first or private):
             continue
-        line = base | {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
-        line |= {name: getattr(cell, name) for name in _CELL}
+        line = base | asdict(cell) | cell.scores()
+        line |= {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
         if first and score.published is not None:
             line |= {"published": score.published, "sign_differs": _yes(score.differs)}
         lines.append(line)

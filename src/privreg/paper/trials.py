@@ -15,7 +15,7 @@ from sklearn.metrics import r2_score
 from privreg.errors import DataError
 from privreg.estimators.methods import make_method
 from privreg.paper.folder import DataSet
-from privreg.paper.results import as_json
+from privreg.paper.results import KEY, as_json
 
 JITTER = 1e-6  # by which the published runs perturbed features to break ties
 
@@ -37,20 +37,18 @@ class Trial:
     @property
     def key(self) -> tuple[Any, ...]:
         """As in the journal."""
-        return self.task, self.method, self.k, self.epsilon, self.trial
+        return tuple(getattr(self, name) for name in KEY)
 
     def row(self, outcome: dict[str, Any]) -> dict[str, Any]:
         """A line of the journal."""
-        names = ("task", "method", "k", "epsilon", "trial")
-        return {name: getattr(self, name) for name in names} | outcome
+        return dict(zip(KEY, self.key, strict=True)) | outcome
 
 
 def run_trial(trial: Trial, load: Callable[[Path], DataSet], threads: int) -> dict[str, Any]:
     """The line for the journal: R² on the test records, or why there is none."""
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a seed was given, and that nothing was released, is written down
+        with warnings.catch_warnings(action="ignore"):  # a seed, and that nothing was released, are written down
             outcome = _outcome(trial, load(trial.file), threads)
     except Exception as error:
         message = (str(error).splitlines() or [""])[0]
@@ -74,9 +72,9 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
         n_jobs=threads,
         random_state=_noise_seed(trial),
     )
-    features, label = X[train], data.y[train]
+    features, target = X[train], data.y[train]
     start = time.perf_counter()
-    model.fit(features, label)
+    model.fit(features, target)
     seconds = time.perf_counter() - start
     released = getattr(getattr(model, "regressor_", model), "released_", True)
     predicted = model.predict(X[test])

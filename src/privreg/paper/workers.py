@@ -1,7 +1,6 @@
 """Trials in processes of their own. A process that dies costs its trial, not the run."""
 
 import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,20 +12,18 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from joblib import cpu_count
+
+from privreg.estimators.methods import REGISTRY, Method
 from privreg.paper.trials import Trial
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit threads and locks
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run_all(trials: Iterable[Trial], jobs: int, started: Callable[[Trial], None]) -> Iterator[dict[str, Any]]:
     """The rows of all trials, in the order in which they end. Whoever stops listening ends the processes."""
     pending = iter(trials)
-    threads = max(1, cores() // jobs)  # so that all processes together use each core once
+    threads = max(1, cpu_count() // jobs)  # so that all processes together use each core once
     workers: list[_Worker] = []
     try:
         for trial in pending:
@@ -56,10 +53,9 @@ class _Worker:
 
     def __post_init__(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_work, args=(theirs, self.threads), daemon=True)
-        ours = signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # inherited: Ctrl-C is for the parent, which ends the others
+        self.process = _SPAWN.Process(target=_start, args=(theirs, self.threads, REGISTRY), daemon=True)
+        # Inherited: Ctrl-C is for the parent, which ends the others.
+        ours = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             self.process.start()
         finally:
@@ -85,6 +81,13 @@ class _Worker:
             row = trial.row({"error": f"ProcessDied: {how}", "seconds": round(seconds, 4)})
             self.__post_init__()
         return row
+
+
+def _start(connection: Connection, threads: int, methods: dict[str, Method]) -> None:
+    """The life of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows does not pass it on to new processes
+    REGISTRY.update(methods)  # also those that were added since the package was loaded
+    _work(connection, threads)
 
 
 def _work(connection: Connection, threads: int) -> None:

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -164,8 +163,7 @@ class AdaptiveAccount(Account):
     def _allow(self, event: Event) -> None:
         if event.mu_squared is None:
             raise TypeError(f"step {event.name!r} has no cost in Gaussian differential privacy")
-        rounding = getattr(event, "rounding", Fraction())
-        if event.mu_squared > self._left or rounding > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
+        if event.mu_squared > self._left or event.rounding_distance > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
             raise RuntimeError(f"step {event.name!r} does not fit what is left of the budget")
         self._left -= event.mu_squared
 

@@ -1,4 +1,4 @@
-"""What a list of steps costs, and which noise fits a budget. Every answer is rounded so that it errs on the safe side.
+"""What a list of events costs, and which noise fits a budget. Every answer is rounded so that it errs on the safe side.
 
 The cost of a list is the smallest of several bounds that all hold (docs/proofs/accounting.md):
 
@@ -17,22 +17,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import erfc, exp, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
+from math import exp, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 
+from privreg._format import number
 from privreg.errors import BudgetError
-from privreg.privacy.events import (
-    BlackBox,
-    Event,
-    Gaussian,
-    GaussianMatrix,
-    Laplace,
-    Pick,
-    ProposeTestRelease,
-    SampledPicks,
-    round_down,
-    round_up,
-)
+from privreg.privacy import gaussian
+from privreg.privacy.events import Event, Pick, add, round_down, round_up
 
 # Relative margin on results that pass through floating-point special functions, far above their rounding errors.
 MARGIN = 1e-9
@@ -41,9 +32,6 @@ SMALLEST_DELTA = 1e-200
 SMALLEST_EPSILON = 1e-100
 # Steps chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
 ADAPTIVE_ROUNDING = Fraction(1, 2**42)
-
-
-_Pure = Pick | SampledPicks | Laplace
 
 
 @dataclass(frozen=True)
@@ -66,7 +54,7 @@ def check_delta(budget: Budget) -> None:
     """Raise ValueError unless delta is large enough for Gaussian noise."""
     if budget.delta < SMALLEST_DELTA:
         raise ValueError(
-            f"delta must be at least {SMALLEST_DELTA:g}: Gaussian noise gives no guarantee with delta = 0, "
+            f"delta must be at least {number(SMALLEST_DELTA)}: Gaussian noise gives no guarantee with delta = 0, "
             f"got {budget.delta!r}"
         )
 
@@ -76,32 +64,29 @@ def _is_number(value: object) -> bool:
 
 
 def cost(events: Sequence[Event], delta: float) -> float:
-    """The smallest ε, rounded up, such that the steps together are proved (ε, delta)-DP; inf if there is none."""
-    boxes = [s for s in events if isinstance(s, BlackBox | ProposeTestRelease)]
-    gaussians = [s for s in events if isinstance(s, Gaussian | GaussianMatrix)]
-    picks = [s for s in events if isinstance(s, Pick)]
-    laplaces = [s for s in events if isinstance(s, Laplace | SampledPicks)]  # ε-DP and no more: ρ = ε²/2
-    left = Fraction(delta) - sum((Fraction(b.delta) for b in boxes), Fraction())
-    if left < 0:
+    """The smallest ε, rounded up, such that the events together are proved (ε, delta)-DP; inf if there is none."""
+    boxes = [event.approximate for event in events if event.approximate is not None]
+    picks = [event for event in events if event.pure is not None and event.rho != event.pure**2 / 2]
+    plain = [event for event in events if event.pure is not None and event.rho == event.pure**2 / 2]  # ε-DP, no more
+    others = [event for event in events if event.pure is None and event.approximate is None]
+    left = Fraction(delta) - sum((d for _, d in boxes), Fraction())
+    rho, mu_squared, rounding = _add_alike(others)
+    if left < 0 or rho is None:
         return inf
-    boxed = sum((Fraction(b.epsilon) for b in boxes), Fraction())
     # (added as pure DP, in zCDP): all picks and Laplace steps added, only the Laplace steps, none.
-    splits: list[tuple[list[_Pure], list[_Pure]]] = [
-        ([*picks, *laplaces], []),
-        ([*laplaces], [*picks]),
-        ([], [*picks, *laplaces]),
-    ]
-    rho, rounding = _add_gaussians(gaussians)
+    splits = [([*picks, *plain], []), (plain, picks), ([], [*picks, *plain])]
     best = inf
     for i, (added, concentrated) in enumerate(splits):
         if i and not splits[i - 1][0]:
             break  # nothing was added before, so nothing changes
-        pure = sum((s.pure for s in added), boxed)
-        bound = _concentrated(sum((s.rho for s in concentrated), rho), left)
-        if not concentrated:
-            bound = min(bound, _gaussian(rho, rounding, left))
+        pure, of_picks = add(event.pure for event in added), add(event.rho for event in concentrated)
+        if pure is None or of_picks is None:
+            continue
+        bound = _concentrated(rho + of_picks, left)
+        if not concentrated and mu_squared is not None:
+            bound = min(bound, _gaussian(mu_squared / 2, rounding, left))
         if bound < inf:
-            best = min(best, round_up(pure + Fraction(bound)))
+            best = min(best, round_up(sum((epsilon for epsilon, _ in boxes), pure) + Fraction(bound)))
     return best
 
 
@@ -116,8 +101,8 @@ def check(events: Sequence[Event], budget: Budget) -> None:
     spent, _ = total(events, budget)
     if spent > budget.epsilon:
         raise BudgetError(
-            f"the planned steps cost epsilon={spent:.6g} at delta={budget.delta:g}, "
-            f"more than the budget of epsilon={budget.epsilon:.6g}"
+            f"the planned steps cost epsilon={number(spent, 6)} at delta={number(budget.delta)}, "
+            f"more than the budget of epsilon={number(budget.epsilon, 6)}"
         )
 
 
@@ -172,11 +157,13 @@ def scale_for(sensitivity: int, epsilon: Fraction) -> float:
     return round_up(sensitivity / epsilon)
 
 
-def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1) -> list[Event]:
+def even_picks(
+    names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1, *, purpose: str = "other"
+) -> list[Event]:
     """Picks that share the budget evenly: each ε/k, or more each where concentrated composition allows it."""
 
     def plan(scale: Callable[[int], float]) -> list[Event]:
-        return [Pick(name, r, scale(r), grid) for name, r in zip(names, ranges, strict=True)]
+        return [Pick(name, r, scale(r), grid, purpose=purpose) for name, r in zip(names, ranges, strict=True)]
 
     share = Fraction(budget.epsilon) / max(len(names), 1)
     pure = plan(lambda r: scale_for(r, share))
@@ -186,23 +173,23 @@ def even_picks(names: Sequence[str], ranges: Sequence[int], budget: Budget, grid
     return min((pure, concentrated), key=lambda events: events[0].parameters["scale"])
 
 
-def _add_gaussians(events: Sequence[Gaussian | GaussianMatrix]) -> tuple[Fraction, Fraction]:
-    """ρ and the rounding of all steps together. Steps that differ in name only are priced once."""
-    alike = Counter(replace(s, name="") for s in events)
-    return sum((t * s.rho for s, t in alike.items()), Fraction()), sum(
-        (t * s.rounding for s, t in alike.items()), Fraction()
-    )
+def _add_alike(events: Sequence[Event]) -> tuple[Fraction | None, Fraction | None, Fraction]:
+    """ρ, μ² and rounding distance of all events together. Those that differ in their words only are priced once."""
+    alike = Counter(replace(event, name="", purpose="", column=None) for event in events)
+    rho = add(event.rho and times * event.rho for event, times in alike.items())
+    mu_squared = add(event.mu_squared and times * event.mu_squared for event, times in alike.items())
+    return rho, mu_squared, sum((times * event.rounding_distance for event, times in alike.items()), Fraction())
 
 
 def _concentrated(exact: Fraction, delta: Fraction) -> float:
     """ε at δ of a mechanism that is ρ-zCDP, rounded up."""
-    from dp_accounting.rdp import compute_epsilon
-
     rho = round_up(exact)
     if rho == 0:
         return 0.0
     if delta < SMALLEST_DELTA or not isfinite(rho):
         return inf
+    from dp_accounting.rdp import compute_epsilon  # takes long to load
+
     at = round_down(delta * (1 - Fraction(MARGIN)))
     # Any Rényi order gives a valid bound; the best is near 1 + √(ln(1/δ)/ρ), and two grids find it.
     order = 1 + sqrt(max(-log(at), 1e-6) / max(rho, 1e-200))
@@ -220,7 +207,7 @@ def _gaussian(rho: Fraction, rounding: Fraction, delta: Fraction) -> float:
         return inf
     mu = sqrt(2 * round_up(rho)) * (1 + MARGIN)
     # A plain bound for concentrated DP nearly always does to begin with; dp-accounting's better one takes long to load.
-    plain = (mu**2 / 2 + mu * sqrt(2 * max(-log(round_down(delta)), 0.0))) * (1 + MARGIN)
+    plain = gaussian.plain_epsilon(mu, round_down(delta)) * (1 + MARGIN)
     proved = _by_curve(mu, rounding, delta, plain)
     return proved if proved < plain else _by_curve(mu, rounding, delta, _concentrated(rho, delta))
 
@@ -235,31 +222,6 @@ def _by_curve(mu: float, rounding: Fraction, delta: Fraction, proved: float) -> 
         left = delta - rounding * Fraction(nextafter(1 + exp(proved), inf))
         if left <= 0:
             break
-        low, high = 0.0, proved
-        while high - low > 1e-12 * high:
-            middle = low + (high - low) / 2
-            low, high = (low, middle) if _gaussian_delta(mu, middle) <= left else (middle, high)
-        improving = high < proved * (1 - MARGIN)
-        proved = high
+        smaller = gaussian.epsilon_at(mu, left, proved)
+        improving, proved = smaller < proved * (1 - MARGIN), smaller
     return proved
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up by more than the error of the two logarithms."""
-    first = log_normal(-epsilon / mu + mu / 2)
-    second = epsilon + log_normal(-epsilon / mu - mu / 2)
-    error = 1e-13 * (1 + abs(first) + epsilon)
-    return exp(first + error) * (error - expm1(min(second - first, 0.0)))
-
-
-def log_normal(x: float) -> float:
-    """ln Φ(x), off by less than 1e-14·(1 + |ln Φ(x)|). scipy's takes long to load, and a ledger answers at once."""
-    if x > 0:
-        return log1p(-erfc(x / sqrt(2)) / 2)
-    if x > -30:
-        return log(erfc(-x / sqrt(2)) / 2)
-    term = tail = 1.0  # beyond, where erfc underflows in the end, the asymptotic series
-    for k in range(1, 9):
-        term *= -(2 * k - 1) / x / x
-        tail += term
-    return -x * x / 2 - log(-x * sqrt(2 * pi)) + log(tail)

@@ -1,14 +1,19 @@
-"""The kinds of release that a privacy plan is made of, each with its exact cost.
+"""The kinds of events that a privacy plan is made of, each with its exact cost, its purpose and its words.
 
 Statistics are integers: whole multiples of 1/grid of the quantity they stand for. Sensitivities and scales are given
 in those grid steps, sensitivities as integers and scales as floats taken at their exact binary value, so that every
 cost is an exact rational number. Proofs: docs/proofs/accounting.md.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+from privreg.privacy.purposes import purpose_of_old_name
+
+Currency = Literal["pure", "concentrated", "gaussian"]
 
 
 def round_up(value: Fraction) -> float:
@@ -47,50 +52,106 @@ def amplified(epsilon: Fraction, kept: int) -> Fraction:
     return min(epsilon, Fraction(log1p(float(q) * expm1(round_up(epsilon))) * (1 + 1e-12)))
 
 
-class _Release:
+@dataclass(frozen=True)
+class Event:
+    """One noisy output: what it is for, what its noise is, and what it costs.
+
+    A new kind is one subclass with a `mechanism` of its own: its fields are its parameters, and it says its cost in at
+    least one currency. Nobody else keeps a list of kinds: receipts, files and pages ask the event.
+    """
+
+    KINDS: ClassVar[dict[str, type["Event"]]] = {}  # every subclass, by its mechanism
     mechanism: ClassVar[str]
+    description: ClassVar[str]  # of the mechanism, in a sentence
+
     name: str
+    purpose: str = field(default="other", kw_only=True)  # a key of `privreg.privacy.purposes.PURPOSES`
+    column: int | None = field(default=None, kw_only=True)  # the one column that it is about
 
-    @property
-    def pure(self) -> Fraction | None:
-        """ε of pure differential privacy, or None if the step has none."""
-        return None
-
-    @property
-    def rho(self) -> Fraction | None:
-        """ρ of zero-concentrated differential privacy, or None if the step has none."""
-        return None
-
-    @property
-    def mu_squared(self) -> Fraction | None:
-        """μ² of Gaussian differential privacy (up to `rounding`, if it has one), or None if the step has none."""
-        return None
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        return {k: v for k, v in vars(self).items() if k != "name"}
-
-    def cost(self) -> dict[str, float]:
-        """The step's own cost, rounded up, in each currency it has."""
-        own = {"epsilon": self.pure, "rho": self.rho}
-        return {k: round_up(v) for k, v in own.items() if v is not None}
+    def __init_subclass__(cls) -> None:
+        if cls.KINDS.setdefault(cls.mechanism, cls) is not cls:
+            raise TypeError(f"there is a mechanism {cls.mechanism!r} already")
 
     def __post_init__(self) -> None:
         for key, value in self.parameters.items():
             if not isfinite(value) or value <= 0:
                 raise ValueError(f"{key} must be a positive finite number, got {value!r}")
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {k: v for k, v in vars(self).items() if k not in _ABOUT}
+
+    @property
+    def noise(self) -> float | None:
+        """The scale of its noise in the units of the statistic, or None if it has no such scale."""
+        numbers = self.parameters
+        return numbers["scale"] / numbers.get("grid", 1) if "scale" in numbers else None
+
+    # ---- what it costs
+
+    @property
+    def pure(self) -> Fraction | None:
+        """ε of pure differential privacy, or None if the event has none."""
+        return None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """ρ of zero-concentrated differential privacy, or None: at most ε²/2 of anything that is ε-DP."""
+        return None if self.pure is None else self.pure**2 / 2
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """μ² of Gaussian differential privacy (up to `rounding_distance`), or None if the event has none."""
+        return None
+
+    @property
+    def rounding_distance(self) -> Fraction:
+        """Bound on the total variation distance to noise that has exactly this μ²."""
+        return Fraction()
+
+    @property
+    def approximate(self) -> tuple[Fraction, Fraction] | None:
+        """(ε, δ) of an event that has no other cost, or None."""
+        return None
+
+    def cost(self) -> dict[str, float]:
+        """The event's own cost, rounded up, in each currency it has."""
+        if self.approximate is not None:
+            epsilon, delta = self.approximate
+            return {"epsilon": round_up(epsilon), "delta": round_up(delta)}
+        own = {"epsilon": self.pure, "rho": self.rho}
+        return {k: round_up(v) for k, v in own.items() if v is not None}
+
+    def to_dp_event(self, currency: Currency = "concentrated", rows: int = 1) -> Any:
+        """An event of dp-accounting that leaks no less, if `rows` records are added or removed together.
+
+        Noise that has a μ² and no ε is Gaussian noise there. Of others the currency decides: the worst of all ε-DP
+        mechanisms, a Gaussian with the same μ, or any mechanism with the same ρ. An (ε, δ) has no such event.
+        """
+        from dp_accounting import dp_event
+
+        if self.mu_squared is not None and (currency == "gaussian" or self.pure is None):
+            return dp_event.GaussianDpEvent(1 / (rows * sqrt(self.mu_squared)))
+        if self.pure is not None and currency == "pure":
+            return dp_event.DiscreteLaplaceDpEvent(round_up(rows * self.pure), 1)
+        if self.rho is not None:
+            return dp_event.ZCDpEvent(round_up(rows**2 * self.rho))
+        return dp_event.UnsupportedDpEvent()
+
+
+_ABOUT = tuple(field.name for field in fields(Event))
+
 
 @dataclass(frozen=True)
-class Pick(_Release):
+class Pick(Event):
     """Exponential mechanism by Gumbel noise of `scale` on integer scores.
 
     `range` bounds how far the changes of any two scores can lie apart when one record is added. The step is
     ε-bounded-range with ε = range/scale: ε-DP, ε²/8-zCDP, and μ-GDP with μ² = πε²/8.
     """
 
-    mechanism: ClassVar[str] = "exponential"
-    name: str
+    mechanism = "exponential"
+    description = "exponential mechanism (Gumbel noise on integer scores)"
     range: int
     scale: float
     grid: int = 1
@@ -109,7 +170,7 @@ class Pick(_Release):
 
 
 @dataclass(frozen=True)
-class SampledPicks(_Release):
+class SampledPicks(Event):
     """So many picks in a row, each as in `Pick`, all on one sample that keeps each record with probability kept/2³².
 
     On the sample they are E-DP with E = picks·range/scale; on the table ε-DP with ε ≥ ln(1 + q(e^E − 1)). As any ε-DP
@@ -117,8 +178,8 @@ class SampledPicks(_Release):
     tests/mechanisms/test_sampling.py.
     """
 
-    mechanism: ClassVar[str] = "sampled picks"
-    name: str
+    mechanism = "sampled picks"
+    description = "exponential mechanism on a secret Poisson sample of the records"
     range: int
     scale: float
     picks: int
@@ -135,20 +196,16 @@ class SampledPicks(_Release):
         return amplified(Fraction(self.picks) * Fraction(self.range) / Fraction(self.scale), self.kept)
 
     @property
-    def rho(self) -> Fraction:
-        return self.pure**2 / 2
-
-    @property
     def mu_squared(self) -> Fraction:
         return (2 * self.pure) ** 2 * PI_OVER_8
 
 
 @dataclass(frozen=True)
-class Laplace(_Release):
+class Laplace(Event):
     """Discrete Laplace noise of `scale` on an integer that moves by at most `sensitivity`."""
 
-    mechanism: ClassVar[str] = "laplace"
-    name: str
+    mechanism = "laplace"
+    description = "discrete Laplace noise"
     sensitivity: int
     scale: float
     grid: int = 1
@@ -157,26 +214,32 @@ class Laplace(_Release):
     def pure(self) -> Fraction:
         return Fraction(self.sensitivity) / Fraction(self.scale)
 
-    @property
-    def rho(self) -> Fraction:
-        return self.pure**2 / 2
-
 
 @dataclass(frozen=True)
-class Gaussian(_Release):
+class Gaussian(Event):
     """Discrete Gaussian noise of `scale` on `coordinates` integers whose squared ℓ2 change is bounded."""
 
-    mechanism: ClassVar[str] = "gaussian"
-    name: str
+    mechanism = "gaussian"
+    description = "discrete Gaussian noise"
     sensitivity_squared: int
     scale: float
     coordinates: int
     grid: int = 1
 
     @classmethod
-    def costing(cls, name: str, mu_squared: float, grid: int, coordinates: int = 1) -> "Gaussian":
-        """The step that costs `mu_squared` for a statistic that moves by at most 1, in steps of 1/grid."""
-        return cls(name, grid**2, grid / sqrt(mu_squared), coordinates, grid)
+    def costing(
+        cls,
+        name: str,
+        mu_squared: float,
+        grid: int,
+        coordinates: int = 1,
+        *,
+        purpose: str = "other",
+        column: int | None = None,
+    ) -> "Gaussian":
+        """The event that costs `mu_squared` for a statistic that moves by at most 1, in steps of 1/grid."""
+        scale = grid / sqrt(mu_squared)
+        return cls(name, grid**2, scale, coordinates, grid, purpose=purpose, column=column)
 
     @property
     def rho(self) -> Fraction:
@@ -187,21 +250,21 @@ class Gaussian(_Release):
         return Fraction(self.sensitivity_squared) / Fraction(self.scale) ** 2
 
     @property
-    def rounding(self) -> Fraction:
-        """Bound on the total variation distance to a rounded continuous Gaussian: 1/(8σ²) a coordinate."""
+    def rounding_distance(self) -> Fraction:
+        """To a rounded continuous Gaussian: at most 1/(8σ²) a coordinate."""
         return self.coordinates / (8 * Fraction(self.scale) ** 2)
 
 
 @dataclass(frozen=True)
-class GaussianMatrix(_Release):
+class GaussianMatrix(Event):
     """Discrete Gaussian noise on Σ u·uᵀ for integer rows u of squared norm at most `norm_squared`, mirrored.
 
     Entries on the diagonal get noise of `scale`, those above it of `off_scale` ≥ scale/√2. As
     Σ u_i⁴ + 2·Σ_{i<j} u_i²u_j² = |u|⁴, one row costs no more than |u|⁴/scale². Proof: docs/proofs/moments.md.
     """
 
-    mechanism: ClassVar[str] = "gaussian matrix"
-    name: str
+    mechanism = "gaussian matrix"
+    description = "discrete Gaussian noise on symmetric matrices"
     norm_squared: int
     scale: float
     width: int
@@ -221,17 +284,17 @@ class GaussianMatrix(_Release):
         return Fraction(self.norm_squared) ** 2 * widest
 
     @property
-    def rounding(self) -> Fraction:
+    def rounding_distance(self) -> Fraction:
         off = self.width * (self.width - 1) // 2
         return self.width / (8 * Fraction(self.scale) ** 2) + off / (8 * Fraction(self.off_scale) ** 2)
 
 
 @dataclass(frozen=True)
-class BlackBox(_Release):
+class BlackBox(Event):
     """A mechanism known only to be (epsilon, delta)-DP."""
 
-    mechanism: ClassVar[str] = "black box"
-    name: str
+    mechanism = "black box"
+    description = "a mechanism known by its ε and δ only"
     epsilon: float
     delta: float
 
@@ -241,12 +304,13 @@ class BlackBox(_Release):
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
 
-    def cost(self) -> dict[str, float]:
-        return {"epsilon": self.epsilon, "delta": self.delta}
+    @property
+    def approximate(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.epsilon), Fraction(self.delta)
 
 
 @dataclass(frozen=True)
-class ProposeTestRelease(_Release):
+class ProposeTestRelease(Event):
     """A test with Laplace noise of `scale`, then, if it passes, a draw by depth with weights exp(rate·depth).
 
     The draw costs `steps`·rate (how far one unit of privacy can move depth up and down together) and `rounding`. Both
@@ -254,8 +318,8 @@ class ProposeTestRelease(_Release):
     Proof: docs/proofs/tukey.md.
     """
 
-    mechanism: ClassVar[str] = "propose-test-release"
-    name: str
+    mechanism = "propose-test-release"
+    description = "propose-test-release, then the exponential mechanism on Tukey depth"
     scale: float
     rate: float
     steps: int
@@ -268,20 +332,23 @@ class ProposeTestRelease(_Release):
         return 1 / Fraction(self.scale) + self.steps * Fraction(self.rate) + Fraction(self.rounding)
 
     @property
+    def approximate(self) -> tuple[Fraction, Fraction]:
+        return self.epsilon, Fraction(self.delta)
+
+    @property
     def threshold(self) -> int:
         """The noisy distance passes from here on: with distance −1 that has probability at most `delta`."""
         return max(ceil(Fraction(self.scale) * Fraction(-log(2 * self.delta) * (1 + 1e-12))), 0)
 
-    def cost(self) -> dict[str, float]:
-        return {"epsilon": round_up(self.epsilon), "delta": self.delta}
 
-
-Event = Pick | SampledPicks | Laplace | Gaussian | GaussianMatrix | BlackBox | ProposeTestRelease
-
-_KINDS: dict[str, type[Event]] = {
-    kind.mechanism: kind
-    for kind in (Pick, SampledPicks, Laplace, Gaussian, GaussianMatrix, BlackBox, ProposeTestRelease)
-}
+def add(costs: Iterable[Fraction | None]) -> Fraction | None:
+    """The sum, or None if one of them is None."""
+    total = Fraction()
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
 
 
 def gaussian_cost(event: Event) -> Fraction | None:
@@ -292,5 +359,8 @@ def gaussian_cost(event: Event) -> Fraction | None:
 
 
 def event_from_dict(record: dict[str, Any]) -> Event:
-    """A step from its entry in `Receipt.to_dict`."""
-    return _KINDS[record["mechanism"]](name=record["name"], **record["parameters"])
+    """An event from its entry in `Receipt.to_dict`. Old entries have no purpose: their name says it."""
+    purpose, column = (
+        (record["purpose"], record.get("column")) if "purpose" in record else purpose_of_old_name(record["name"])
+    )
+    return Event.KINDS[record["mechanism"]](record["name"], **record["parameters"], purpose=purpose, column=column)

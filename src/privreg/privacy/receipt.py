@@ -1,23 +1,26 @@
-"""What a fit spent: the steps, and the total recomputed from them."""
+"""What a fit spent: the events, and the total recomputed from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from math import inf, nextafter, sqrt
 from typing import Any
 
+from privreg._format import epsilon_delta, number, text_table
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import BlackBox, Event, event_from_dict, round_up
+from privreg.privacy.events import Currency, Event, add, event_from_dict, round_up
 
 ONE_RECORD, ONE_PERSON = "one record", "one person"
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}  # of the keys of a cost
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The releases that were made, in order. `epsilon` and `delta` are recomputed from the steps on every access.
+    """The events that were made, in order. `epsilon` and `delta` are recomputed from them on every access.
 
-    `rows` is None for steps planned beforehand. For steps chosen on the way it is the number of records that the unit
+    `rows` is None for events planned beforehand. For events chosen on the way it is the number of records that the unit
     of privacy may own, and the total is that of their μ².
     """
 
@@ -55,8 +58,15 @@ class Receipt:
             "composition": "planned" if self.rows is None else "gaussian, adaptive",
             "rows": self.rows,
             "steps": [
-                {"name": s.name, "mechanism": s.mechanism, "parameters": s.parameters, "cost": self._cost(s)}
-                for s in self.events
+                {
+                    "name": event.name,
+                    "purpose": event.purpose,
+                    "column": event.column,
+                    "mechanism": event.mechanism,
+                    "parameters": event.parameters,
+                    "cost": self.cost(event),
+                }
+                for event in self.events
             ],
         }
 
@@ -66,24 +76,44 @@ class Receipt:
         events = tuple(event_from_dict(s) for s in record["steps"])
         return cls(events, Budget(**record["requested"]), record["private"], record["unit"], record["rows"])
 
+    @property
+    def rho(self) -> float | None:
+        """ρ of zero-concentrated DP of all events together, rounded up; None if one of them has none."""
+        rho = add(event.rho for event in self.events)
+        return None if rho is None else round_up((self.rows or 1) ** 2 * rho)
+
+    @property
+    def mu(self) -> float | None:
+        """μ of Gaussian DP of all events together (up to their rounding distances), rounded up; None as for `rho`."""
+        mu_squared = self._mu_squared()
+        return None if mu_squared is None else nextafter(sqrt(round_up(mu_squared)), inf) if mu_squared else 0.0
+
+    def to_dp_event(self) -> Any:
+        """The events as a tree of dp-accounting's, for its accountants: in the currency in which the total was found.
+
+        The total of events chosen on the way is that of Gaussians of the same μ, which both of its accountants know. If
+        no δ was needed, each is the worst of all ε-DP mechanisms, for the PLD accountant. Otherwise they are Gaussians
+        and zero-concentrated steps, for the RDP accountant. An event known by its (ε, δ) only is unsupported.
+        """
+        from dp_accounting import dp_event
+
+        currency: Currency = "gaussian" if self.rows else "concentrated" if self.delta else "pure"
+        return dp_event.ComposedDpEvent([event.to_dp_event(currency, self.rows or 1) for event in self.events])
+
     def __str__(self) -> str:
         rows = [("step", "mechanism", "noise", "cost")]
         for alike in _runs(self.events):
             event, name = alike[0], alike[0].name
-            noise = "" if isinstance(event, BlackBox) else f"scale {event.scale / event.grid:.6g}"
-            cost = ", ".join(f"{_SYMBOL[k]} = {v:.4g}" for k, v in self._cost(event).items())
+            noise = "" if event.noise is None else f"scale {number(event.noise)}"
+            cost = cost_text(self.cost(event))
             if len(alike) > 1:
                 name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
                 cost += " each"
             rows.append((name, event.mechanism, noise, cost))
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines.insert(1, "  ".join("─" * w for w in widths))
-        if not self.events:
-            lines[1:] = ["nothing was released from the data"]
+        lines = text_table(rows, left=4) if self.events else ["nothing was released from the data"]
         lines += [
-            f"total: ε = {self.epsilon:.6g}, δ = {self.delta:g} for adding or removing {self.unit}",
-            f"asked: ε = {self.budget.epsilon:.6g}, δ = {self.budget.delta:g}",
+            f"total: {epsilon_delta(self.epsilon, self.delta)} for adding or removing {self.unit}",
+            f"asked: {epsilon_delta(self.budget.epsilon, self.budget.delta)}",
         ]
         if not self.private:
             lines.append("NOT PRIVATE: the noise came from a seed (random_state)")
@@ -92,23 +122,30 @@ class Receipt:
     def _total(self) -> tuple[float, float]:
         if self.rows is None:
             return accountant.total(self.events, self.budget)
-        spent = sum((s.mu_squared for s in self.events if s.mu_squared is not None), Fraction())
+        mu_squared = self._mu_squared()
+        if mu_squared is None:
+            return inf, self.budget.delta
         return (
-            (accountant.adaptive_cost(self.rows**2 * spent, self.budget.delta), self.budget.delta)
-            if spent
-            else (0.0, 0.0)
+            (accountant.adaptive_cost(mu_squared, self.budget.delta), self.budget.delta) if mu_squared else (0.0, 0.0)
         )
 
-    def _cost(self, event: Event) -> dict[str, float]:
+    def _mu_squared(self) -> Fraction | None:
+        mu_squared = add(event.mu_squared for event in self.events)
+        return None if mu_squared is None else (self.rows or 1) ** 2 * mu_squared
+
+    def cost(self, event: Event) -> dict[str, float]:
+        """By the names of what it is counted in."""
         if self.rows is None or event.mu_squared is None:
             return event.cost()
         return {"mu squared": round_up(self.rows**2 * event.mu_squared)}
 
 
-_SYMBOL = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}
+def cost_text(cost: dict[str, float]) -> str:
+    """A cost with its symbols: μ² = 0.0011."""
+    return ", ".join(f"{_SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())
 
 
 def _runs(events: Sequence[Event]) -> list[list[Event]]:
-    """Steps in order; long runs that differ in their number only are put together."""
-    runs = [list(run) for _, run in groupby(events, lambda s: (s.name.rstrip("0123456789"), s.parameters))]
+    """Events in order; long runs of the same purpose, kind and parameters are put together."""
+    runs = [list(run) for _, run in groupby(events, lambda e: (e.purpose, e.mechanism, e.parameters))]
     return [part for run in runs for part in ([run] if len(run) > 12 else [[event] for event in run])]

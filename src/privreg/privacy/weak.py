@@ -4,7 +4,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from privreg._format import odds_factor, one_in, small
+from privreg._format import number, odds_factor, one_in
 
 LARGE_EPSILON = 10.0
 LARGE_DELTA = 1e-4
@@ -15,12 +15,12 @@ def weak_points(epsilon: Any, delta: Any) -> list[str]:
     told = []
     if _exceeds(epsilon, LARGE_EPSILON):
         told.append(
-            f"ε = {float(epsilon):g} is weak protection: what is released may change the odds of a guess about any "
+            f"ε = {number(epsilon, 6)} is weak protection: what is released may change the odds of a guess about any "
             f"record by a factor of up to {odds_factor(float(epsilon))} (ε is usually between 0.1 and 3)."
         )
     if _exceeds(delta, LARGE_DELTA):
         told.append(
-            f"δ = {small(float(delta))} is weak protection: for each record, the guarantee may fail altogether with a "
+            f"δ = {number(delta, 6)} is weak protection: for each record, the guarantee may fail altogether with a "
             f"probability of {one_in(float(delta))} (δ should be far below 1 / number of records)."
         )
     return told

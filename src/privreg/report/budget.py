@@ -1,31 +1,16 @@
 """Where the budget went: steps grouped by purpose, and their shares."""
 
-import re
 from dataclasses import dataclass
 from math import isfinite
 
-from privreg._format import number, shown, small
-from privreg.privacy.events import BlackBox, Event
-from privreg.privacy.receipt import Receipt
+from privreg._format import epsilon_delta, number, shown, tenths_percent
+from privreg.privacy.events import Event
+from privreg.privacy.purposes import purpose_of
+from privreg.privacy.receipt import Receipt, cost_text
 from privreg.report import model_charts
 from privreg.report.document import Content, Grid, TableCell, count, words
 from privreg.report.guarantee import overspent
 from privreg.results.release import Release
-
-_PURPOSES = (  # how a step's name begins, purpose, in plain words
-    (r"count the records", "Counting", "about how many records there are"),
-    (r"(median|spread|mean) of the label", "Target", "where the target's values lie, and how far they spread"),
-    (r"(median|spread) of column", "Columns", "where each column's values lie, and how far they spread"),
-    (r"choose feature", "Choosing", "which columns tell most about the target"),
-    (r"phase \d+: residual variance", "Errors", "how far predictions are off: for the standard errors"),
-    (
-        r"phase|products of features|smallest eigenvalue|boosting",
-        "Coefficients",
-        "how the target goes with each column",
-    ),
-    (r"test stability", "Coefficients", "a test that the draw is safe, and the draw of the model"),
-)
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu squared": "μ²"}
 
 
 @dataclass(frozen=True)
@@ -49,24 +34,23 @@ class BudgetUse:
     groups: list[Group]
 
 
-def spending(receipt: Receipt) -> BudgetUse:
+def budget_use(receipt: Receipt) -> BudgetUse:
     """The steps by purpose."""
-    costs = [event["cost"] for event in receipt.to_dict()["steps"]]
-    currency, explanation, values = _weights(receipt, costs)
-    sums: dict[str, list[float]] = {}
+    currency, explanation, costs = _weights(receipt)
+    groups: dict[str, list[float]] = {}
     meanings: dict[str, str] = {}
-    for event, value in zip(receipt.events, values, strict=True):
-        purpose, meaning = _purpose(event.name)
-        sums.setdefault(purpose, []).append(value)
-        meanings.setdefault(purpose, meaning)
-    total = sum(map(sum, sums.values())) or 1.0
-    shares = [sum(values) / total for values in sums.values()]
+    for event, cost in zip(receipt.events, costs, strict=True):
+        purpose = purpose_of(event.purpose)
+        groups.setdefault(purpose.title, []).append(cost)
+        meanings.setdefault(purpose.title, purpose.meaning)
+    total = sum(map(sum, groups.values())) or 1.0
+    shares = [sum(group) / total for group in groups.values()]
     return BudgetUse(
         currency,
         explanation,
         [
-            Group(purpose, meanings[purpose], len(values), sum(values), share, tenths)
-            for (purpose, values), share, tenths in zip(sums.items(), shares, in_tenths(shares), strict=True)
+            Group(purpose, meanings[purpose], len(group), sum(group), share, tenths)
+            for (purpose, group), share, tenths in zip(groups.items(), shares, in_tenths(shares), strict=True)
         ],
     )
 
@@ -86,7 +70,7 @@ def blocks(release: Release) -> list[Content]:
     receipt = release.receipt
     if not receipt.events:
         return ["Nothing was released from the data, so nothing was spent."]
-    spent = spending(receipt)
+    spent = budget_use(receipt)
     return [
         _total(receipt),
         spent.explanation,
@@ -96,47 +80,36 @@ def blocks(release: Release) -> list[Content]:
     ]
 
 
-def _weights(receipt: Receipt, costs: list[dict[str, float]]) -> tuple[str, str, list[float]]:
-    """What costs are counted in, in which they add up; how; and each step's cost."""
+def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
+    """What costs are counted in, so that they add up; how; and each step's cost."""
+    costs = [receipt.cost(event) for event in receipt.events]
     if receipt.rows is not None:
-        whole = (
-            "The cost of a step is counted in μ² (mu squared, of Gaussian differential privacy), because that adds up: "
-            "the sum of all steps gives ε and δ. More noise costs less."
-        )
-        return "μ²", whole, [cost["mu squared"] for cost in costs]
-    epsilons = [cost.get("epsilon") for cost in costs]
-    added = sum(e for e in epsilons if e is not None)
-    rhos = [cost.get("rho", 0.0) for e, cost in zip(epsilons, costs, strict=True) if e is None]
-    if not rhos:
-        own = "The cost of each step is its own ε. Shares are parts of their sum. More noise costs less."
-        return "ε", own, [e or 0.0 for e in epsilons]
-    rest = receipt.epsilon - added
+        return "μ²", _MU, [cost["mu squared"] for cost in costs]
+    rho = sum(cost.get("rho", 0.0) for cost in costs if "epsilon" not in cost)
+    if all("epsilon" in cost for cost in costs):
+        return "ε", _EPSILON, [cost["epsilon"] for cost in costs]
+    rest = receipt.epsilon - sum(cost.get("epsilon", 0.0) for cost in costs)
     if rest > 0 and isfinite(rest):
-        mixed = (
-            "Steps with Gaussian noise have no ε of their own, only together: what the total ε leaves after all other "
-            "steps is divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), "
-            "which adds up."
-        )
-        return (
-            "ε",
-            mixed,
-            [cost["rho"] / sum(rhos) * rest if e is None else e for e, cost in zip(epsilons, costs, strict=True)],
-        )
-    concentrated = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
-    return "ρ", concentrated, [cost.get("rho", 0.0) for cost in costs]
+        return "ε", _MIXED, [cost["epsilon"] if "epsilon" in cost else cost["rho"] / rho * rest for cost in costs]
+    return "ρ", _RHO, [cost.get("rho", 0.0) for cost in costs]
 
 
-def _purpose(name: str) -> tuple[str, str]:
-    return next(((p, m) for start, p, m in _PURPOSES if re.match(start, name)), ("Other", "further steps"))
+_MU = (
+    "The cost of a step is counted in μ² (mu squared, of Gaussian differential privacy), which adds up: the sum over "
+    "all steps gives ε and δ. More noise costs less."
+)
+_EPSILON = "The cost of each step is its own ε. Shares are parts of their sum. More noise costs less."
+_MIXED = (
+    "Steps with Gaussian noise have no ε of their own, only together: what the other steps leave of the total ε is "
+    "divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), which adds up."
+)
+_RHO = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
 
 
 def _total(receipt: Receipt) -> str:
-    asked = receipt.budget
-    within = "That is MORE than was asked" if overspent(receipt) else "Context for, and never exceeded"
-    return (
-        f"Added up again from the steps below: ε = {number(receipt.epsilon, 6)}, δ = {small(receipt.delta)}. "
-        f"{within}: ε = {number(asked.epsilon, 6)}, δ = {small(asked.delta)}."
-    )
+    budget = epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)
+    within = f"That is MORE than the budget, {budget}" if overspent(receipt) else f"The budget was {budget}"
+    return f"Total of the steps below: {epsilon_delta(receipt.epsilon, receipt.delta)}. {within}."
 
 
 def _groups(spent: BudgetUse) -> Grid:
@@ -145,7 +118,7 @@ def _groups(spent: BudgetUse) -> Grid:
             TableCell(group.purpose, order=group.purpose, detail=(group.meaning,)),
             count(group.events),
             TableCell(number(group.cost, 4), order=group.cost),
-            TableCell(f"{group.tenths / 10:.1f} %", order=group.share),
+            TableCell(tenths_percent(group.tenths), order=group.share),
         ]
         for group in spent.groups
     ]
@@ -153,40 +126,28 @@ def _groups(spent: BudgetUse) -> Grid:
 
 
 def _steps(release: Release) -> Grid:
-    receipt = release.receipt
-    costs = [event["cost"] for event in receipt.to_dict()["steps"]]
+    events = release.receipt.events
+    costs = [release.receipt.cost(event) for event in events]
     rows = [
         [
-            TableCell(_step_name(event.name, release.columns), order=f"{i:06}"),
+            TableCell(_step_name(event, release.columns), order=f"{i:06}"),
             words(event.mechanism),
-            _noise(event),
-            TableCell(_cost(cost), order=next(iter(cost.values()), None)),
+            TableCell("–" if event.noise is None else number(event.noise, 4), order=event.noise),
+            TableCell(cost_text(cost), order=next(iter(cost.values()), None)),
         ]
-        for i, (event, cost) in enumerate(zip(receipt.events, costs, strict=True))
+        for i, (event, cost) in enumerate(zip(events, costs, strict=True))
     ]
     note = (
         "Mechanism: Gaussian and Laplace noise is added to a sum; the exponential mechanism picks by noisy scores; "
-        "propose-test-release tests with noise whether a draw is safe before it is made. Noise: its scale (for "
-        "Gaussian noise the standard deviation), in records for counts, in units of what one record can change at most "
+        "propose-test-release tests with noise whether a draw is safe before it is made. Noise: its scale (the "
+        "standard deviation of Gaussian noise), in records for counts, in units of the most that one record can change "
         "for other sums, and in units of the score for picks."
     )
     return Grid(["step", "mechanism", "noise", "cost"], rows, f"Every step, in order ({len(rows)})", note)
 
 
-def _step_name(name: str, columns: list[str]) -> str:
-    """Columns by their names instead of their numbers."""
-    found = re.fullmatch(r"(.* of) column (\d+)", name)
-    if found is None or int(found[2]) >= len(columns):
-        return name
-    return f"{found[1]} {shown(columns[int(found[2])])}"
-
-
-def _noise(event: Event) -> TableCell:
-    if isinstance(event, BlackBox):
-        return TableCell("–")
-    scale = event.scale / event.grid
-    return TableCell(number(scale, 4), order=scale)
-
-
-def _cost(cost: dict[str, float]) -> str:
-    return ", ".join(f"{_SYMBOLS[key]} = {number(value, 4)}" for key, value in cost.items())
+def _step_name(event: Event, columns: list[str]) -> str:
+    """A column by its name instead of its number."""
+    if event.column is None or event.column >= len(columns):
+        return event.name
+    return event.name.replace(f"column {event.column}", shown(columns[event.column]))

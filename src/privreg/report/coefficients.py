@@ -1,31 +1,22 @@
 """The model: table of coefficients, chart, formula, and how to read them."""
 
+from dataclasses import replace
 from math import isfinite
 
-from privreg._format import count_of, number, shortened, shown, span
+from privreg._format import count_of, number, shortened, shown
 from privreg.report import model_charts
-from privreg.report.document import Code, Content, Grid, TableCell, words
-from privreg.report.model_charts import Effect
+from privreg.report.document import Code, Content, Grid, TableCell
 from privreg.results.release import Coefficient, Release
+from privreg.results.tables import TableColumn, coefficient_columns, difference_columns
 
 
-def has_ranges(release: Release) -> bool:
-    """Whether the method tells where its model is linear."""
-    return any(c.linear_from is not None for c in release.coefficients)
-
-
-def shrinks_rows(release: Release) -> bool:
-    """Whether the method shrinks a row before it applies the formula; its notes say how (`BoostedAdaSSP`)."""
-    return release.shrunk_to is not None
-
-
-def effect(coefficient: Coefficient) -> Effect:
+def effect(c: Coefficient) -> Coefficient:
     """How much the prediction changes when the feature goes through its linear range, or a level from 0 to 1."""
-    if coefficient.linear_from is None or coefficient.linear_to is None or coefficient.level:
-        return Effect(coefficient.feature, coefficient.value, coefficient.low, coefficient.high)
-    width = coefficient.linear_to - coefficient.linear_from
-    ends = [None if end is None else end * width for end in (coefficient.low, coefficient.high)]
-    return Effect(coefficient.feature, coefficient.value * width, *ends)
+    if c.linear_from is None or c.linear_to is None or c.level:
+        return c
+    width = c.linear_to - c.linear_from
+    low, high = (None if end is None else end * width for end in (c.low, c.high))
+    return replace(c, value=c.value * width, low=low, high=high)
 
 
 def blocks(release: Release) -> list[Content]:
@@ -61,75 +52,77 @@ def _plain(value: float) -> str:
 
 
 def table(release: Release) -> Grid:
-    """All coefficients in the order chosen, the intercept last. Columns that the method does not tell are left out."""
-    told = [*release.coefficients, release.intercept]
-    head, parts = ["feature", "coefficient"], [_name, _value]
-    if any(c.error is not None for c in told):
-        head, parts = [*head, "std. error", "95 % interval"], [*parts, _error, _interval]
-    if has_ranges(release):
-        head, parts = [*head, "linear between"], [*parts, _range]
-    return Grid(head, [[part(c) for part in parts] for c in told], "Coefficients", _note(release))
+    """All coefficients in the order chosen, the intercept last."""
+    return _grid(
+        coefficient_columns(release), [*release.coefficients, release.intercept], "Coefficients", _note(release)
+    )
 
 
 def differences(release: Release) -> Grid:
     """What a level does beside the first one of its category."""
-    rows = [[part(c) for part in (_name, _value, _error, _interval)] for c in release.differences]
     note = (
         "How much higher the prediction is with the first level than with the second, all else being the same. Single "
         "levels mean nothing alone: a constant could be moved from all of them into the intercept."
     )
-    return Grid(["level − other level", "difference", "std. error", "95 % interval"], rows, "Categories", note)
+    return _grid(difference_columns(), release.differences, "Categories", note)
 
 
-_SHRUNK = (
-    "Before the formula is applied, the values of a row are shrunk together if they are large: “What to know” says how."
-)
+def _grid(columns: list[TableColumn], rows: list[Coefficient], title: str, note: str) -> Grid:
+    cells = [[TableCell(column.text(c), order=column.order(c)) for column in columns] for c in rows]
+    return Grid([column.head for column in columns], cells, title, note)
 
 
 def _linear(release: Release) -> list[Content]:
     used, offered = len(release.coefficients), len(release.columns)
-    target = shown(release.target)
-    found: list[Content] = [
-        f"The model uses {used} of {count_of(offered, 'column')}, listed in the order in which they were chosen. "
-        "All numbers are in the units of the data."
+    columns = (
+        f"{used} of {count_of(offered, 'column')}, listed in the order in which they were chosen"
         if used < offered
-        else "The model uses all columns that were offered. All numbers are in the units of the data.",
+        else "all columns that were offered"
+    )
+    return [
+        f"The model uses {columns}. All numbers are in the units of the data.",
         _example(release),
         table(release),
         *([differences(release)] if release.differences else []),
         *_chart(release),
         "The model as a formula:",
         Code(formula(release)),
+        *_rule(release),
     ]
-    if not has_ranges(release):
-        return [*found, _SHRUNK] if shrinks_rows(release) else found
+
+
+def _rule(release: Release) -> list[Content]:
+    """How values are changed before the formula is applied, if they are."""
+    if release.shrunk_to is not None:
+        return ["Before the formula is applied, large rows are shrunk as a whole: “What to know” says how."]
+    if not release.has_ranges:
+        return []
     rule = (
-        "cut(x, a, b) is x, but never less than a or more than b: beyond its range in the table (“linear between”) a "
-        "value counts as if it were at the end of the range. A column with a second line goes on with that slope, up "
-        "to its second range."
+        "cut(x, a, b) is x, but never less than a or more than b: a value beyond its range in the table (“linear "
+        "between”) counts as if it were at the end of the range. A column with a second line goes on with that slope, "
+        "up to the end of its second range."
     )
     if release.prediction_range is None:
-        return [*found, rule]
+        return [rule]
     low, high = map(number, release.prediction_range)
-    return [*found, f"{rule} Predictions of {target} always lie between {low} and {high}."]
+    return [f"{rule} Predictions of {shown(release.target)} always lie between {low} and {high}."]
 
 
 def _constant(release: Release) -> list[Content]:
-    target = shown(release.target)
     return [
-        f"The model is a constant: it predicts {number(release.intercept.value)} for every row, whatever is in it.",
+        f"The model is a constant: it predicts {number(release.intercept.value)} for every row.",
         Code(formula(release)),
-        f"This does not mean that {target} has nothing to do with the columns. It means that at this budget the noise "
-        "would have drowned what the records tell. A table of wrong coefficients would have been worse.",
-        "What helps: more records, a larger ε, or fewer columns. The command privreg plan says beforehand, without "
-        "reading data, what accuracy to expect of PrivateLinearRegression. A further fit spends budget again; this one "
-        "stays spent.",
+        f"This does not mean that {shown(release.target)} is unrelated to the columns. At this budget, the noise would "
+        "have drowned out what the records tell, and wrong coefficients would have been worse than none.",
+        "What helps: more records, a larger ε, or fewer columns. The command privreg plan estimates beforehand, "
+        "without reading data, how accurate PrivateLinearRegression will be. What this fit spent stays spent; another "
+        "one spends more.",
         *(["Read the warnings under “What to know” before you use it."] if release.warnings else []),
     ]
 
 
 def _example(release: Release) -> str:
-    if shrinks_rows(release):
+    if release.shrunk_to is not None:
         return "A coefficient cannot be read on its own, because rows are shrunk before the formula is applied."
     single = [c for c in release.coefficients if not c.level] or release.coefficients
     first = max(single, key=lambda c: _size(effect(c).value))
@@ -138,8 +131,8 @@ def _example(release: Release) -> str:
     way = "higher" if first.value >= 0 else "lower"
     return (
         f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "
-        f"prediction of {shown(release.target)} is {number(abs(first.value))} {way}. It says what goes together in "
-        "these records, not what causes what."
+        f"prediction of {shown(release.target)} is {number(abs(first.value))} {way}. This is an association in these "
+        "records, not a cause."
     )
 
 
@@ -153,13 +146,13 @@ def _chart(release: Release) -> list[Content]:
     if not drawn:
         return ["The coefficients are too large to be drawn: this model is of no use."]
     which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
-    if has_ranges(release):
+    if release.has_ranges:
         what, how = f"change of {shortened(release.target, 20)}", "from end to end of the range"
         text = (
-            "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can "
-            "be: they show how much the prediction changes when a feature goes from the lower to the upper end of its "
-            "linear range, or a level of a category from 0 to 1. (A number that is only 0 or 1 in your table does "
-            "less: its effect is its coefficient.) "
+            "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can: "
+            "they show how much the prediction changes when a feature goes from the lower to the upper end of its "
+            "linear range, or a level of a category from 0 to 1. (A number that is only ever 0 or 1 does less: its "
+            "effect is its coefficient.) "
         )
     else:
         what, how = "coefficient", "in the units of the data"
@@ -172,32 +165,10 @@ def _chart(release: Release) -> list[Content]:
 
 
 def _note(release: Release) -> str:
-    texts = ["The intercept is the formula's value where all features are 0, which may be far from any record."]
-    if any(c.error is not None for c in release.coefficients):
-        texts.append(
-            "Std. error: how far a coefficient is typically off, by chance in the records and by privacy noise "
-            "together. The 95 % interval holds the right value in about 95 of 100 such fits, if a linear model is true."
-        )
-    else:
-        texts.append("This method does not tell how uncertain its coefficients are.")
-    return " ".join(texts)
-
-
-def _name(c: Coefficient) -> TableCell:
-    return words(shown(c.feature))
-
-
-def _value(c: Coefficient) -> TableCell:
-    return TableCell(number(c.value), order=c.value)
-
-
-def _error(c: Coefficient) -> TableCell:
-    return TableCell("") if c.error is None else TableCell(number(c.error, 2), order=c.error)
-
-
-def _interval(c: Coefficient) -> TableCell:
-    return TableCell(span(c.low, c.high), order=c.low)
-
-
-def _range(c: Coefficient) -> TableCell:
-    return TableCell(span(c.linear_from, c.linear_to), order=c.linear_from)
+    errors = (
+        "Std. error: how far a coefficient is typically off, by chance in the records and by privacy noise together. "
+        "The 95 % interval contains the true value in about 95 of 100 such fits, if a linear model is true."
+        if release.has_errors
+        else "This method does not tell how uncertain its coefficients are."
+    )
+    return f"The intercept is the formula's value where all features are 0, which may be far from any record. {errors}"

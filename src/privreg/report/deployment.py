@@ -12,32 +12,23 @@ from typing import Any
 import numpy as np
 
 from privreg import __version__
-from privreg._format import count_of
+from privreg._format import count_of, epsilon_delta
 from privreg.privacy.receipt import Receipt
 from privreg.report import guarantee
 from privreg.report.context import Context
 from privreg.results.release import Release
 
 UNKNOWN = ""
-_MECHANISMS = {
-    "exponential": "exponential mechanism (Gumbel noise on integer scores)",
-    "sampled picks": "exponential mechanism on a secret Poisson sample of the records",
-    "laplace": "discrete Laplace noise",
-    "gaussian": "discrete Gaussian noise",
-    "gaussian matrix": "discrete Gaussian noise on symmetric matrices",
-    "propose-test-release": "propose-test-release, then the exponential mechanism on Tukey depth",
-    "black box": "a mechanism known by its ε and δ only",
-}
 
 
-def deployment_record(release: Release, asked: Context) -> dict[str, Any]:
+def deployment_record(release: Release, context: Context) -> dict[str, Any]:
     """Plain values, ready for JSON: lists, no numbers that JSON does not have."""
     receipt = release.receipt
     deployment = {
-        "basic": _basic(release, asked),
+        "basic": _basic(release, context),
         "dp_variant": _variant(release),
-        "privacy_loss": _privacy_loss(release, asked),
-        "deployment_model": _deployment_model(asked),
+        "privacy_loss": _privacy_loss(release, context),
+        "deployment_model": _deployment_model(context),
         "implementation": _implementation(receipt),
         "administrative": {"status": "Draft", "registry_authors": [UNKNOWN], "tier": 2},
     }
@@ -48,8 +39,13 @@ def deployment_record(release: Release, asked: Context) -> dict[str, Any]:
         "parameters": deployment["privacy_loss"]["privacy_parameters"],
         "accounting": deployment["implementation"]["composition"],
         "implementation": deployment["implementation"]["mechanisms"],
-        "asked": {"data": asked.data_name, "command": asked.command_line, "person": asked.person, "date": asked.day},
-        "ledger": asked.ledger_entry,
+        "asked": {
+            "data": context.data_name,
+            "command": context.command_line,
+            "person": context.person,
+            "date": context.day,
+        },
+        "ledger": context.ledger_entry,
         "receipt": receipt.to_dict(),
         "release": {key: value for key, value in release.to_dict().items() if key != "receipt"},
     }
@@ -63,8 +59,8 @@ def as_json(record: dict[str, Any]) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _basic(release: Release, asked: Context) -> dict[str, Any]:
-    data = f" in {asked.data_name}" if asked.data_name else ""
+def _basic(release: Release, context: Context) -> dict[str, Any]:
+    data = f" in {context.data_name}" if context.data_name else ""
     used = len(release.coefficients)
     model = f"A linear model of {count_of(used, 'column')}" if used else "A constant"
     return {
@@ -75,7 +71,7 @@ def _basic(release: Release, asked: Context) -> dict[str, Any]:
         "data_product_type": "Machine learning model",
         "data_product_region": UNKNOWN,
         "data_product_sector": UNKNOWN,
-        "publication_date": asked.day,
+        "publication_date": context.day,
     }
 
 
@@ -93,12 +89,11 @@ def _variant(release: Release) -> dict[str, Any]:
     }
 
 
-def _privacy_loss(release: Release, asked: Context) -> dict[str, Any]:
+def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
     receipt = release.receipt
     epsilon, delta = guarantee.bounds(receipt)
-    unit = f" People are told apart by the column {asked.person}." if asked.person else ""
-    spent = f"The bound that was asked for. The steps that were made add up to ε = {receipt.epsilon:.6g}, "
-    details = f"{spent}δ = {receipt.delta:g}."
+    unit = f" People are told apart by the column {context.person}." if context.person else ""
+    details = f"The budget, as a bound. The steps add up to {epsilon_delta(receipt.epsilon, receipt.delta)}."
     loss: dict[str, Any] = {
         "privacy_unit": receipt.unit,
         "privacy_unit_details": f"Tables are neighbours if they differ by adding or removing {receipt.unit}.{unit}",
@@ -112,8 +107,8 @@ def _privacy_loss(release: Release, asked: Context) -> dict[str, Any]:
     return loss
 
 
-def _deployment_model(asked: Context) -> dict[str, Any]:
-    kept = "a ledger keeps count of them" if asked.ledger else "no ledger was used"
+def _deployment_model(context: Context) -> dict[str, Any]:
+    kept = "a ledger keeps count of them" if context.ledger else "no ledger was used"
     return {
         "model_name": "Central",
         "model_name_details": "One party holds the records, runs privreg, and hands on what it releases.",
@@ -129,7 +124,7 @@ def _deployment_model(asked: Context) -> dict[str, Any]:
 
 
 def _implementation(receipt: Receipt) -> dict[str, Any]:
-    used = dict.fromkeys(_MECHANISMS[event.mechanism] for event in receipt.events)
+    used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
     composition = (
         "Planned beforehand; the total is recomputed from all steps by pure, zero-concentrated and Gaussian "

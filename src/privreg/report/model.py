@@ -6,8 +6,9 @@ from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg._format import count_of, number, shown, small
+from privreg._format import about, count_of, epsilon_delta, number, shown
 from privreg.estimators.loaded import LoadedModel
+from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import PrivateRegressor
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.report import budget, coefficients, guarantee
@@ -22,26 +23,11 @@ __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
 _NOTHING = Context()
 RECORD_ID = "privreg-deployment"
-_SELECTION = {
-    "K": "It first chooses columns by Kendall correlation: how often two records are in the same order by a column and "
-    "by the target.",
-    "L": "It first lets small groups of records vote for columns (SubLasso).",
-}
-_REGRESSION = {
-    "Tukey": "It fits many small models and draws one that lies in the middle of them.",
-    "BAS": "It fits a linear model to noisy sums over all records, in several rounds.",
-}
-_METHODS = {
-    "PrivateLinearRegression": "It finds the scale of every column with noise, chooses columns if there are too many "
-    "for the budget, and fits a linear model to noisy sums over all records.",
-    "TukeyRegression": _REGRESSION["Tukey"],
-    "BoostedAdaSSP": _REGRESSION["BAS"],
-}
 
 
-def report_page(release: Release, asked: Context = _NOTHING) -> str:
+def report_page(release: Release, context: Context = _NOTHING) -> str:
     """The whole page, as HTML that needs no other file."""
-    return page(document(release, asked), "model.css")
+    return page(document(release, context), "model.css")
 
 
 def write_report(
@@ -58,29 +44,29 @@ def write_report(
     write_whole(path, report_page(release_of(model, target), Context(data)))
 
 
-def document(release: Release, asked: Context) -> Document:
+def document(release: Release, context: Context) -> Document:
     """The report as data."""
     sections = [
-        Section("What was asked", _asked(release, asked)),
+        Section("What was asked", _request(release, context)),
         Section("The guarantee", guarantee.blocks(release.receipt)),
         Section("Where the budget went", budget.blocks(release)),
         Section("The model", coefficients.blocks(release)),
-        Section("How to predict", _predict(asked)),
+        Section("How to predict", _predict(context)),
         Section("What to know", _know(release)),
         Section("What was not released", _withheld(release)),
-        Section("Limits", _limits(release, asked)),
-        Section("For machines", _machines(release, asked)),
+        Section("Limits", _limits(release, context)),
+        Section("For machines", _machines(release, context)),
     ]
     title = f"A private model of {shown(release.target)}"
-    return Document(title, _lead(release, asked), sections, guarantee.notice(release.receipt))
+    return Document(title, _lead(release, context), sections, guarantee.notice(release.receipt))
 
 
-def _lead(release: Release, asked: Context) -> str:
-    data = f" from {shown(asked.data_name)}" if asked.data_name else ""
+def _lead(release: Release, context: Context) -> str:
+    data = f" from {shown(context.data_name)}" if context.data_name else ""
     used, offered = len(release.coefficients), len(release.columns)
     what = f"a linear model of {used} of {count_of(offered, 'column')}" if used else "a constant, not a linear model"
     epsilon, delta = guarantee.bounds(release.receipt)
-    cost = f"at ε = {number(epsilon)} and δ = {small(delta)}"
+    cost = f"at ε = {number(epsilon)} and δ = {number(delta, 6)}"
     if not release.receipt.private:
         return f"{release.method} fitted {what}{data}. It was not private."
     if guarantee.is_custom(release.receipt):
@@ -89,30 +75,23 @@ def _lead(release: Release, asked: Context) -> str:
     return f"{release.method} fitted {what}{data}, with differential privacy for every {whom} {cost}."
 
 
-def _asked(release: Release, asked: Context) -> list[Content]:
-    receipt, ledger = release.receipt, asked.ledger_entry
+def _request(release: Release, context: Context) -> list[Content]:
+    receipt, ledger = release.receipt, context.ledger_entry
     pairs = [
-        ("Data", shown(asked.data_name) if asked.data_name else "not named"),
+        ("Data", shown(context.data_name) if context.data_name else "not named"),
         ("To predict", shown(release.target)),
         (f"Columns offered ({len(release.columns)})", ", ".join(map(shown, release.columns)) or "none"),
-        ("Method", f"{release.method}. {_method(release.method)}".rstrip()),
-        ("Budget", f"ε = {number(receipt.budget.epsilon, 6)}, δ = {small(receipt.budget.delta)}"),
+        ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
+        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),
         ("Protected", guarantee.unit_words(receipt)),
     ]
-    if asked.person:
-        pairs.append(("People named by", shown(asked.person)))
+    if context.person:
+        pairs.append(("People named by", shown(context.person)))
     if ledger:
         pairs.append(("Ledger", _ledger(ledger)))
-    pairs += [("Date", shown(asked.day)), ("Software", f"privreg {__version__}")]
-    command: list[Content] = ["The command:", Code(shown(asked.command_line))] if asked.command_line else []
+    pairs += [("Date", shown(context.day)), ("Software", f"privreg {__version__}")]
+    command: list[Content] = ["The command:", Code(shown(context.command_line))] if context.command_line else []
     return [Facts(pairs), *command]
-
-
-def _method(name: str) -> str:
-    """What a method does, in plain words."""
-    parts = name.removesuffix("-strict").removesuffix("-reference").split("-")
-    texts = [_SELECTION.get(part) or _REGRESSION.get(part) or _METHODS.get(part, "") for part in parts]
-    return " ".join(filter(None, texts))
 
 
 def _ledger(ledger: dict[str, Any]) -> str:
@@ -126,9 +105,9 @@ def _ledger(ledger: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _predict(asked: Context) -> list[Content]:
-    file = shown(asked.model_name)
-    saved = "" if asked.model else " if it was saved, for instance as model.json,"
+def _predict(context: Context) -> list[Content]:
+    file = shown(context.model_name)
+    saved = "" if context.model else " if it was saved, for instance as model.json,"
     return [
         f"With the model file{saved} and a table of new rows that has the same columns:",
         Code(f"privreg predict {shlex.quote(file)} new-rows.csv"),
@@ -139,72 +118,56 @@ def _predict(asked: Context) -> list[Content]:
             "model.predict(new_rows)  # a data frame or array with the same columns\n"
             "print(model.summary())"
         ),
-        "Predictions cost no budget: they use what is released already. A row in which a value is missing that the "
-        "model needs gets no prediction.",
+        "Predictions cost no budget: they use only what has been released. A row that lacks a value the model needs "
+        "gets no prediction.",
     ]
 
 
 def _know(release: Release) -> list[Content]:
     texts = [*(shown(note) for note in release.notes), *(f"Warning: {shown(text)}" for text in release.warnings)]
-    found: list[Content] = [Items(texts)] if texts else []
-    if release.warnings:
-        found.append(
-            "Warnings are decided from released values only. What helps: more records, fewer columns, a larger ε."
-        )
-    else:
-        found.append(
-            "There are no warnings. That does not mean that the model predicts well: how well was not measured."
-        )
-    return found
+    end = (
+        "Warnings depend on released values only. What helps: more records, fewer columns, a larger ε."
+        if release.warnings
+        else "There are no warnings. That does not mean that the model predicts well: its accuracy was not measured."
+    )
+    return [Items(texts), end] if texts else [end]
 
 
 def _withheld(release: Release) -> list[Content]:
-    estimate = (
-        "the exact number of records"
-        if release.records is None
-        else f"the exact number of records; {number(release.records, 3)} is an estimate with noise, rather too low "
-        "than too high"
-    )
+    told = "" if release.records is None else f"; {about(release.records)} is a noisy, cautious (low) estimate"
     texts = [
-        estimate,
+        f"the exact number of records{told}",
         "the smallest and the largest value of any column"
-        + ("; the ranges on this page were found with noise" if coefficients.has_ranges(release) else ""),
-        "R² or any other score on these records: a score without noise would tell about them",
-        "predictions for these records, and how far off they are",
+        + ("; the ranges on this page were found with noise" if release.has_ranges else ""),
+        "R² or any other score on these records: without noise, a score would reveal something about them",
+        "predictions for these records, and their errors",
         "which records were left out because a value was missing or not declared, and how many",
-        "columns that were not chosen: nothing is known about their coefficients" if _some_left(release) else "",
     ]
+    if 0 < len(release.coefficients) < len(release.columns):
+        texts.append("the coefficients of columns that were not chosen")
     return [
-        "The following was not released, on purpose. Do not add it to this page by hand: it would not be protected.",
-        Items([text for text in texts if text]),
+        "The following was withheld on purpose. Do not add it to this page by hand: it would not be protected.",
+        Items(texts),
     ]
 
 
-def _some_left(release: Release) -> bool:
-    return 0 < len(release.coefficients) < len(release.columns)
-
-
-def _limits(release: Release, asked: Context) -> list[Content]:
-    kept = (
-        "The ledger keeps count of those that use it."
-        if asked.ledger
-        else "No ledger was used for this fit, so nothing kept count."
+def _limits(release: Release, context: Context) -> list[Content]:
+    ledger = "The ledger adds up those that use it." if context.ledger else "No ledger was used for this fit."
+    within = " within the ranges shown" if release.has_ranges else ""
+    errors = (
+        "Standard errors assume that a linear model is true and that errors are equally large everywhere. They are too "
+        "small for columns that nearly repeat each other, and for strongly skewed ones."
     )
     texts = [
         _unit_limit(release),
-        f"Every further fit on the same people adds to what may be learned about them: budgets add up. {kept}",
-        "How long the computation took is not protected, nor is a computer that others can read.",
+        f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
+        "Running time is not protected, nor is a computer that others can read.",
         "Names and types of columns, declared levels of categories, and all settings count as public.",
-        "The model is linear"
-        + (" within the ranges shown" if coefficients.has_ranges(release) else "")
-        + ": bends, and columns that work only together, are not in it.",
-        "Standard errors assume that a linear model is true and that errors are of equal size everywhere. They are too "
-        "small for columns that nearly repeat each other, and for strongly skewed ones."
-        if any(c.error is not None for c in release.coefficients)
-        else "",
-        "Whoever keeps the records must still protect them: the guarantee is about this page and the model file only.",
+        f"The model is linear{within}: it has no curves and no interactions between columns.",
+        *([errors] if release.has_errors else []),
+        "The records themselves must still be protected: the guarantee covers this page and the model file only.",
     ]
-    return [Items([text for text in texts if text])]
+    return [Items(texts)]
 
 
 def _unit_limit(release: Release) -> str:
@@ -216,15 +179,15 @@ def _unit_limit(release: Release) -> str:
             "What is protected is one person, as named by the column of people. A person with two names counts twice."
         )
     return (
-        "What is protected is one record. A person with several records is protected less: with ten records, ε counts "
-        "ten times. Naming the column of people when fitting protects whole people."
+        "What is protected is one record. A person with several records is protected less: with ten records, ε is ten "
+        "times as large. To protect whole people, name the column that identifies them when fitting."
     )
 
 
-def _machines(release: Release, asked: Context) -> list[Content]:
+def _machines(release: Release, context: Context) -> list[Content]:
     return [
-        "The same in a form that programs read, in the words of OpenDP's Deployments Registry. What privreg cannot "
-        "know (who publishes, what for, which region) is left empty for you to fill in. The part “privreg” is ours: "
-        "the receipt, the model and the notes in full.",
-        Record(RECORD_ID, "Show the record", as_json(deployment_record(release, asked))),
+        "The same for programs, in the format of OpenDP's Deployments Registry. What privreg cannot know (who "
+        "publishes, for what purpose, in which region) is left empty for you to fill in. The part “privreg” is an "
+        "addition: the receipt, the model and the notes in full.",
+        Record(RECORD_ID, "Show the record", as_json(deployment_record(release, context))),
     ]

@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from privreg._format import number, shortened, shown
+from privreg._format import number, shortened, shown, tenths_percent
 from privreg.report.document import Picture
 from privreg.report.drawing import INK, style, svg
+from privreg.results.release import Coefficient
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,25 +20,15 @@ _WIDE, _NARROW = (7.5, 34), (3.4, 16)  # inches, and letters of a name; the narr
 _ROW = 0.3  # inches for a bar
 
 
-@dataclass(frozen=True)
-class Effect:
-    """A bar: what a feature does to the prediction, with the ends of its interval if there is one."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-def largest(effects: Sequence[Effect]) -> list[Effect]:
+def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
     """Those to draw, the largest first."""
     drawable = [e for e in effects if all(v is None or abs(v) < LARGEST for v in (e.value, e.low, e.high))]
     return sorted((e for e in drawable if isfinite(e.value)), key=lambda e: -abs(e.value))[:MOST]
 
 
-def effects_picture(effects: Sequence[Effect], what: str, how: str) -> Picture:
+def effects_picture(effects: Sequence[Coefficient], what: str, how: str) -> Picture:
     """Bars to either side of 0, with intervals. `effects` are as `largest` gives them."""
-    told = [f"{shown(e.name)} {number(e.value, 3)}{_interval(e)}" for e in effects]
+    told = [f"{shown(e.feature)} {number(e.value, 3)}{_interval(e)}" for e in effects]
     wide = _quietly(_effects(effects, f"{what}, {how}", *_WIDE))
     narrow = _quietly(_effects(effects, f"{what},\n{how}", *_NARROW))
     return Picture("effects.svg", f"{what[:1].upper()}{what[1:]}, {how}: {'; '.join(told)}.", wide, narrow)
@@ -46,14 +36,14 @@ def effects_picture(effects: Sequence[Effect], what: str, how: str) -> Picture:
 
 def shares_picture(tenths: dict[str, int]) -> Picture:
     """A bar for each purpose. Shares are in tenths of a per cent."""
-    told = [f"{name} {value / 10:.1f} %" for name, value in tenths.items()]
+    told = [f"{name} {tenths_percent(value)}" for name, value in tenths.items()]
     wide, narrow = (_quietly(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
     return Picture("budget.svg", f"Shares of the budget: {', '.join(told)}.", wide, narrow)
 
 
 @style()
-def _effects(effects: Sequence[Effect], axis: str, width: float, letters: int) -> "Figure":
-    figure, ax = _bars([shortened(e.name, letters) for e in effects], width)
+def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: int) -> "Figure":
+    figure, ax = _bars([shortened(e.feature, letters) for e in effects], width)
     values = [e.value for e in effects]
     ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
     for i, effect in enumerate(effects):
@@ -68,10 +58,9 @@ def _effects(effects: Sequence[Effect], axis: str, width: float, letters: int) -
 @style()
 def _shares(tenths: dict[str, int], width: float) -> "Figure":
     figure, ax = _bars(list(tenths), width)
-    shares = [value / 10 for value in tenths.values()]
-    bars = ax.barh(range(len(shares)), shares, 0.66, color=_UP)
-    ax.bar_label(bars, [f"{share:.1f} %" for share in shares], padding=3)
-    ax.set_xlim(0, 1.22 * max(shares))
+    bars = ax.barh(range(len(tenths)), list(tenths.values()), 0.66, color=_UP)
+    ax.bar_label(bars, list(map(tenths_percent, tenths.values())), padding=3)
+    ax.set_xlim(0, 1.22 * max(tenths.values()))
     ax.set_xticks([])
     ax.spines.bottom.set_visible(False)
     return figure
@@ -99,7 +88,7 @@ def _quietly(figure: "Figure") -> bytes:
         return svg(figure)
 
 
-def _interval(effect: Effect) -> str:
+def _interval(effect: Coefficient) -> str:
     if effect.low is None or effect.high is None:
         return ""
     return f" ({number(effect.low, 3)} to {number(effect.high, 3)})"

@@ -5,7 +5,9 @@ Besides, everything is checked on reading, so that a file full of nonsense is re
 """
 
 import json
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from math import isfinite
 from os import PathLike
@@ -13,57 +15,40 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from privreg import __version__
-from privreg.data.tables import Categories
+from privreg.data.features import Feature, features_of_names
 from privreg.errors import ModelFileError
-from privreg.estimators.boosted_adassp import BoostedAdaSSP
-from privreg.estimators.loaded import LoadedModel
-from privreg.estimators.private_linear.estimator import PrivateLinearRegression
-from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
-from privreg.estimators.regressor import PrivateRegressor
-from privreg.estimators.select_then_regress import SelectThenRegress
-from privreg.estimators.tukey import TukeyRegression
 from privreg.privacy.receipt import Receipt
-from privreg.results.json_values import entries, fields, flag, number, numbers, require, text, texts, whole
+from privreg.results.json_values import entries, fields, flag, number, require, text, texts, whole
 from privreg.results.outputs import write_whole
+from privreg.results.release import Release
 
 FORMAT = "privreg model"
 VERSION = 2
-
-_LINEAR = (BoostedAdaSSP, TukeyRegression, SelectThenRegress)
-_ESTIMATORS = tuple(kind.__name__ for kind in (PrivateLinearRegression, *_LINEAR))
 
 
 # ---- writing
 
 
-def save_model(
-    model: PrivateRegressor | SelectThenRegress | LoadedModel,
-    path: str | PathLike[str],
-    *,
-    target: str | None = None,
-    method: str | None = None,
-) -> None:
-    """Write a fitted model, whole or not at all. `target` and `method` are names to show later."""
-    if type(model) not in (PrivateLinearRegression, LoadedModel, *_LINEAR):  # a subclass may predict in its own way
-        raise ModelFileError(f"a {type(model).__name__} cannot be written to a model file")
-    check_is_fitted(model)
-    plain = model if isinstance(model, PrivateLinearRegression | LoadedModel) else LoadedModel.of(model)
+def save_model(release: Release, path: str | PathLike[str]) -> None:
+    """Write a fitted model, whole or not at all."""
+    saved = release.saved
+    if saved is None:
+        raise ModelFileError(f"a {release.method} cannot be written to a model file")
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"privreg {__version__}",
-        "estimator": plain.estimator_ if isinstance(plain, LoadedModel) else type(plain).__name__,
-        "method": method or getattr(plain, "method_name_", type(plain).__name__),
-        "target": target or getattr(plain, "target_name_", None),
-        "n_features": int(plain.n_features_in_),
-        "feature_names": list(plain.feature_names_in_) if hasattr(plain, "feature_names_in_") else None,
-        "categories": _levels(plain.categories or {}),
-        "columns": plain._names,
-        "model": _linear(plain) if isinstance(plain, LoadedModel) else _winsorised(plain),
-        "receipt": plain.receipt_.to_dict(),
+        "estimator": saved.estimator,
+        "method": release.method,
+        "target": saved.target,
+        "n_features": saved.n_features,
+        "feature_names": saved.feature_names,
+        "categories": _levels(saved.categories),
+        "columns": release.columns,
+        "model": saved.model,
+        "receipt": release.receipt.to_dict(),
     }
     try:
         content["digest"] = _digest(content)
@@ -72,37 +57,7 @@ def save_model(
     write_whole(path, json.dumps(content, indent=1) + "\n")
 
 
-def _linear(model: LoadedModel) -> dict[str, Any]:
-    return {
-        "coefficients": model.coef_.tolist(),
-        "intercept": model.intercept_,
-        "chosen": model._chosen,
-        "shrunk_to": model.shrunk_to_,
-        "released": model.released_,
-        "notes": model.notes_,
-    }
-
-
-def _winsorised(model: PrivateLinearRegression) -> dict[str, Any]:
-    released = model.model_
-    return {
-        "k": model.k if model.k == "auto" else int(model.k),
-        "rows_per_person": int(model.rows_per_person),
-        "people": model.receipt_.protects_people,
-        "n_records": float(model.n_records_),
-        "label": _scale(released.target),
-        "terms": [{"column": term.column, **_scale(term.scale)} for term in released.terms],
-        "theta": released.theta.tolist(),
-        "covariance": [[v if isfinite(v) else None for v in row] for row in released.covariance.tolist()],
-        "warnings": model.warnings_,
-    }
-
-
-def _scale(scale: Scale) -> dict[str, float]:
-    return {name: float(value) for name, value in asdict(scale).items()}
-
-
-def _levels(categories: Categories) -> list[Any]:
+def _levels(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
     """Pairs of a column and its levels, as a reader of the file will have them."""
 
     def plain(value: Any) -> Any:
@@ -127,11 +82,29 @@ def _digest(content: dict[str, Any]) -> str:
 # ---- reading
 
 
-def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedModel:
-    """Read a model that `save` wrote. It predicts and prints as the original does.
+@dataclass(frozen=True)
+class ModelFile:
+    """The content of a file. `model` is left to whoever knows the estimator."""
 
-    The digest in the file guards against accidents and careless edits, not against somebody who recomputes it.
-    """
+    estimator: str
+    method: str
+    target: str | None
+    n_features: int
+    feature_names: list[str] | None
+    categories: dict[Any, list[Any]] | None
+    columns: list[str]
+    model: Any
+    receipt: Receipt
+
+    @property
+    def features(self) -> list[Feature]:
+        """What the columns stand for."""
+        return features_of_names(self.columns, self.feature_names, self.categories or {})
+
+
+@contextmanager
+def read_model(path: str | PathLike[str]) -> Iterator[ModelFile]:
+    """What a file holds; what goes wrong with it inside the block is a ModelFileError, too."""
     path = Path(path)
     content = _parsed(path)
     _check_version(path, content)
@@ -142,8 +115,7 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
     if not intact:
         raise ModelFileError(f"{path} was changed after it was written (its digest does not match)")
     try:
-        with np.errstate(all="ignore"):
-            return _rebuild(content)
+        yield _checked(content)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         reason = error if isinstance(error, ValueError) else repr(error)
         raise ModelFileError(f"{path} is damaged: {reason}") from error
@@ -186,90 +158,34 @@ def _check_version(path: Path, content: dict[str, Any]) -> None:
         raise ModelFileError(f"{path} was written by an unreleased version of privreg and cannot be read; fit again")
 
 
-def _rebuild(content: dict[str, Any]) -> PrivateLinearRegression | LoadedModel:
+def _checked(content: dict[str, Any]) -> ModelFile:
     fields(
         content,
         "format version written_by estimator method target n_features feature_names categories columns model receipt "
         "digest",
     )
-    estimator, names = content["estimator"], texts(content["columns"], "columns")
-    require(estimator in _ESTIMATORS, "no such estimator")
-    receipt = _receipt(content["receipt"])
-    model: PrivateLinearRegression | LoadedModel
-    if estimator == PrivateLinearRegression.__name__:
-        model = _read_winsorised(content["model"], len(names), receipt)
-    else:
-        model = _read_linear(content["model"], len(names), estimator)
-    model.receipt_ = receipt
-    model.categories = _read_levels(content["categories"], set(names))
-    model.method_name_ = text(content["method"], "method")
-    model.target_name_ = None if content["target"] is None else text(content["target"], "target")
+    names = texts(content["columns"], "columns")
     text(content["written_by"], "written_by")
-    model.n_features_in_ = whole(content["n_features"], "n_features", 1)
-    require(model.n_features_in_ <= len(names) == len(set(names)), "columns do not fit n_features")
+    n_features = whole(content["n_features"], "n_features", 1)
+    require(n_features <= len(names) == len(set(names)), "columns do not fit n_features")
+    known = None
     if content["feature_names"] is not None:
         known = texts(content["feature_names"], "feature_names")
-        require(len(known) == len(set(known)) == model.n_features_in_, "feature_names do not fit n_features")
-        model.feature_names_in_ = np.array(known, np.object_)
-    model._names = names
-    return model
-
-
-def _read_linear(record: Any, columns: int, estimator: str) -> LoadedModel:
-    fields(record, "coefficients intercept chosen shrunk_to released notes")
-    model = LoadedModel()
-    model.estimator_ = estimator
-    model.coef_ = numbers(record["coefficients"], "coefficients", columns)
-    model.intercept_ = number(record["intercept"], "intercept")
-    model.released_ = flag(record["released"], "released")
-    model.notes_ = texts(record["notes"], "notes")
-    model.shrunk_to_ = None if record["shrunk_to"] is None else number(record["shrunk_to"], "shrunk_to")
-    require(model.shrunk_to_ is None or model.shrunk_to_ > 0, "shrunk_to must be positive")
-    model._chosen = None
-    if record["chosen"] is not None:
-        model._chosen = chosen = entries(record["chosen"], "chosen", lambda v, what: whole(v, what, 0, columns - 1))
-        require(0 < len(chosen) == len(set(chosen)), "chosen must be different columns")
-        require(not np.delete(model.coef_, chosen).any(), "a column that was not chosen has a coefficient")
-    selects = estimator == SelectThenRegress.__name__
-    require(selects == (model._chosen is not None), "chosen does not fit the estimator")
-    shrinks = model.shrunk_to_ is not None
-    require(selects or shrinks == (estimator == BoostedAdaSSP.__name__), "shrunk_to does not fit the estimator")
-    return model
-
-
-def _read_winsorised(record: Any, columns: int, receipt: Receipt) -> PrivateLinearRegression:
-    fields(record, "k rows_per_person people n_records label terms theta covariance warnings")
-    k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
-    rows = whole(record["rows_per_person"], "rows_per_person", 1)
-    model = PrivateLinearRegression(receipt.budget.epsilon, receipt.budget.delta, k=k, rows_per_person=rows)
-    label = _read_scale(record["label"], "label")
-    terms = entries(record["terms"], "terms", lambda v, what: _read_term(v, what, columns))
-    theta = numbers(record["theta"], "theta", len(terms) + 1)
-    covariance = np.array(
-        entries(record["covariance"], "covariance", lambda v, what: numbers(v, what, theta.size, missing=True))
+        require(len(known) == len(set(known)) == n_features, "feature_names do not fit n_features")
+    return ModelFile(
+        text(content["estimator"], "estimator"),
+        text(content["method"], "method"),
+        None if content["target"] is None else text(content["target"], "target"),
+        n_features,
+        known,
+        _read_levels(content["categories"], set(names)),
+        names,
+        content["model"],
+        _receipt(content["receipt"]),
     )
-    require(covariance.shape == (theta.size, theta.size), "covariance must be square")
-    require(flag(record["people"], "people") == receipt.protects_people, "people does not fit the receipt")
-    model._set(WinsorisedModel(label, tuple(terms), theta, covariance), columns)
-    model.n_records_ = number(record["n_records"], "n_records")
-    model.warnings_ = texts(record["warnings"], "warnings")
-    return model
 
 
-def _read_term(record: Any, what: str, columns: int) -> Term:
-    fields(record, "column centre limit unit")
-    column = whole(record["column"], f"{what}: column", 0, columns - 1)
-    return Term(column, _read_scale({key: value for key, value in record.items() if key != "column"}, what))
-
-
-def _read_scale(record: Any, what: str) -> Scale:
-    fields(record, "centre limit unit")
-    scale = Scale(**{key: number(value, f"{what}: {key}") for key, value in record.items()})
-    require(scale.limit >= 0 and scale.unit > 0, f"{what}: limit and unit must be positive")
-    return scale
-
-
-def _read_levels(value: Any, columns: set[str]) -> Categories | None:
+def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]] | None:
     categories: dict[Any, list[Any]] = {}
     for pair in entries(value, "categories", lambda v, _: v):
         require(isinstance(pair, list) and len(pair) == 2, "categories must be pairs")
@@ -288,8 +204,13 @@ def _receipt(record: Any) -> Receipt:
         require(number(totals["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
         require(0 <= number(totals["delta"], "delta") < 1, "delta must be in [0, 1)")
     for step in entries(record["steps"], "steps", lambda v, _: v):
-        fields(step, "name mechanism parameters cost")
+        about = isinstance(step, dict) and "purpose" in step  # old files do not say it
+        fields(step, "name mechanism parameters cost" + " purpose column" * about)
         text(step["name"], "name of a step")
+        if about:
+            text(step["purpose"], "purpose of a step")
+            if step["column"] is not None:
+                whole(step["column"], "column of a step", 0)
         for part in ("parameters", "cost"):
             require(isinstance(step[part], dict), f"{part} of a step must be an object")
             for name, value in step[part].items():

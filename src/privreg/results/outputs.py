@@ -30,7 +30,7 @@ def check_place(path: str | PathLike[str]) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _error(errno.EACCES, path, "the folder cannot be written to")
     if found is not None and not os.access(path, os.W_OK):
-        raise _error(errno.EACCES, path, "the file is there already and cannot be written to")
+        raise _error(errno.EACCES, path, "the file exists and cannot be written to")
 
 
 def check_new(path: str | PathLike[str]) -> None:
@@ -38,7 +38,7 @@ def check_new(path: str | PathLike[str]) -> None:
     path = Path(path)
     found = _status(path)
     if found is not None and not _straight(path, found):
-        raise _error(errno.EEXIST, path, "there is such a file already; --force replaces it")
+        raise _error(errno.EEXIST, path, "the file exists already; --force replaces it")
 
 
 def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
@@ -55,16 +55,18 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
 
 def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
     """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
-    from privreg.data.files import is_parquet_name, is_pattern, parquet_files
+    from privreg.data.files import format_of
+    from privreg.data.paths import files_at, has_end, stands_for_many
 
-    if not data.is_dir() and not is_pattern(data):
+    if not stands_for_many(data):
         return
-    taken = {_identity(file) for file in parquet_files(data)}
+    ends = format_of(data).ends
+    taken = {_identity(file) for file in files_at(data, ends)}
     for name, path in outputs.items():
         if path is None:
             continue
         place = Path(os.path.realpath(path))
-        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and is_parquet_name(place)
+        inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and has_end(place, ends)
         if _identity(path) in taken or inside or place.match(os.path.realpath(data)):
             raise ValueError(f"{name} {path} would be one of the files of {data}; write it somewhere else")
 

@@ -1,16 +1,12 @@
-"""What a fit released, beside what was asked: the one source of tables, reports and JSON. Nothing else may be shown."""
+"""What a fit released: the one source of tables, reports and JSON. Nothing else may be shown."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from privreg.estimators.loaded import LoadedModel
-from privreg.estimators.private_linear.estimator import Z95, PrivateLinearRegression
-from privreg.estimators.regressor import WARNING, PrivateRegressor
-from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.receipt import Receipt
+
+WARNING = "Warning: "  # before a note that is one
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,18 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """What a model file holds beside the rest of a release: enough to predict again."""
+
+    estimator: str
+    target: str | None  # if it was told
+    n_features: int
+    feature_names: list[str] | None
+    categories: Mapping[Any, Sequence[Any]]  # declared levels
+    model: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Release:
     """A fitted model in words and numbers."""
 
@@ -40,12 +48,23 @@ class Release:
     coefficients: list[Coefficient]  # in the order chosen; empty if the model is a constant
     intercept: Coefficient
     prediction_range: tuple[float, float] | None
-    records: float | None  # a private estimate, rather too low than too high
+    records: float | None  # a private estimate, cautious: more likely too low than too high
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
     differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town=b − a"
     shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
+    saved: Saved | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the method tells how uncertain its coefficients are."""
+        return any(c.error is not None for c in [*self.coefficients, self.intercept])
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether the method tells where its model is linear."""
+        return any(c.linear_from is not None for c in self.coefficients)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -63,65 +82,12 @@ class Release:
         }
 
 
-def release_of(
-    model: PrivateRegressor | SelectThenRegress | LoadedModel, target: str | None = None, method: str | None = None
-) -> Release:
+def release_of(model: Any, target: str | None = None, method: str | None = None) -> Release:
     """What a fitted private model, or one from a file, released.
 
     `target` and `method` are names to show. By default they are those that the file has, or "y" and the class.
     """
-    check_is_fitted(model)
-    target = target or getattr(model, "target_name_", None) or "y"
-    method = method or str(getattr(model, "method_name_", type(model).__name__))
-    if isinstance(model, PrivateLinearRegression):
-        return _of_private_linear(model, target, method)
-    plain = model if isinstance(model, LoadedModel) else LoadedModel.of(model)
-    columns = range(len(plain._names)) if plain._chosen is None else plain._chosen
-    return Release(
-        method,
-        target,
-        list(plain._names),
-        [Coefficient(plain._names[j], float(plain.coef_[j])) for j in columns] if plain.released_ else [],
-        Coefficient("(intercept)", plain.intercept_),
-        None,
-        None,
-        [note for note in plain.notes_ if not note.startswith(WARNING)] if plain.released_ else [],
-        [note.removeprefix(WARNING) for note in plain.notes_ if note.startswith(WARNING) or not plain.released_],
-        plain.receipt_,
-        shrunk_to=plain.shrunk_to_,
-    )
-
-
-def _of_private_linear(model: PrivateLinearRegression, target: str, method: str) -> Release:
-    interval, outer, levels = model.confidence_interval(), model.model_.outer(), model._levels()
-    coefficients = [
-        Coefficient(
-            model._names[j],
-            float(model.coef_[j]),
-            _finite(model.standard_error_[j]),
-            *map(_finite, (*interval[j], *model.linear_range_[j])),
-            *outer.get(j, (None, None, None)),
-            level=j in levels,
-        )
-        for j in model._chosen()
-    ]
-    return Release(
-        method,
-        target,
-        list(model._names),
-        coefficients,
-        Coefficient("(intercept)", model.intercept_, *map(_finite, model.intercept_interval())),
-        model.prediction_range(),
-        model.n_records_,
-        model._facts(),
-        list(model.warnings_),
-        model.receipt_,
-        [
-            Coefficient(name, value, *map(_finite, (error, value - Z95 * error, value + Z95 * error)), level=True)
-            for name, value, error in model.level_differences()
-        ],
-    )
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if isfinite(value) else None
+    if not hasattr(model, "_release"):
+        raise TypeError(f"a {type(model).__name__} is not a private model, so it has no release")
+    release: Release = model._release(target, method)
+    return release

@@ -19,7 +19,7 @@ from distributed import Client
 
 from commands import refused
 from privreg import ClusterError, DPKendall, Ledger, NonDP, PrivateLinearRegression, TukeyRegression
-from privreg.engines import layout
+from privreg.engines import parquet as parquet_engine
 from privreg.engines.dask import opening
 from privreg.engines.dask.opening import OnCluster
 from privreg.engines.dask.opening import cluster as own_cluster
@@ -106,7 +106,7 @@ FITTED = ["flagship, k = 3", "flagship, on samples", "SubLasso", "BAS", "Tukey",
 @pytest.mark.parametrize("name", FITTED)
 def test_workers_give_the_bits_of_memory(name, client, table, frame, expected, monkeypatch):
     """Files that workers read, and data frames of several partitions."""
-    monkeypatch.setattr(layout, "PART_ROWS", 700)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", 700)
     plain = frame.drop(columns="person")
     for source in (OnCluster(table, client), dd.from_pandas(plain, npartitions=3 + 2 * FITTED.index(name))):
         with warnings.catch_warnings():
@@ -210,9 +210,9 @@ class Killer:
             self._worker.wait()
 
 
-@pytest.mark.parametrize("stage", ["median of the label", "counting pairs", "phase 2: products"])
+@pytest.mark.parametrize("stage", ["median of the target", "counting pairs", "phase 2: products"])
 def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, monkeypatch):
-    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     model = PrivateLinearRegression(k=3, random_state=3)
     model.progress = killer = Killer(cluster, stage)
     with Client(cluster.address, set_as_default=False) as client:
@@ -223,7 +223,7 @@ def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, mon
 
 
 def test_a_worker_that_dies_costs_nothing(cluster, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.create("d", 3, 1e-5)
     model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
@@ -246,7 +246,7 @@ def test_a_scheduler_that_dies_is_said(table, tmp_path):
         ledger = Ledger(tmp_path / "ledger.db")
         ledger.create("d", 3, 1e-5)
         model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
-        model.progress = lambda told: mine.stop() if told == "median of the label" else None
+        model.progress = lambda told: mine.stop() if told == "median of the target" else None
         short = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # how long the client looks for it
         with short, Client(mine.address, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=120)

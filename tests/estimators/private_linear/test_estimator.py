@@ -98,7 +98,7 @@ def test_few_records(n, d):
             assert "the model is a constant" in text
         if n <= 10 and epsilon <= 1:
             assert not len(model.selected_features_)
-            assert "centre of the label" in text
+            assert "centre of the target" in text
 
 
 def test_noise_is_called_noise():
@@ -118,8 +118,8 @@ def test_what_is_lost_is_told():
     for y in (nearly_all_equal, 1e12 + X[:, 0]):
         model = seeded(epsilon=0.5).fit(X, y)
         assert model.selected_features_ == []
-        assert "the label's spread drowned" in model.summary()
-        assert model.receipt_.steps[-1].name == "median of the label again"
+        assert "the target's spread drowned" in model.summary()
+        assert model.receipt_.steps[-1].name == "median of the target again"
         assert model.receipt_.epsilon == pytest.approx(0.5)
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
     model = seeded().fit(X + np.array([0, 1e12, 0]), X.sum(axis=1))

@@ -119,7 +119,7 @@ def test_few_rows(rows):
     assert [o.kept for o in answer.outlooks] == [0] * len(STRENGTHS)
     assert "too little for more than a constant" in str(answer)
     assert "columns would be used" not in str(answer)
-    assert str(answer).count("  0%") == len(STRENGTHS)
+    assert str(answer).count("  0 %") == len(STRENGTHS)
 
 
 def test_many_rows_are_scaled_down_at_the_same_size(monkeypatch):

@@ -13,7 +13,7 @@ from ledgers import opened
 from privreg import BudgetRefusedError, DPKendall, LedgerError, PrivateLinearRegression
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
-from privreg.privacy.ledger.ledger import running_budget
+from privreg.privacy.ledger.request import running_budget
 from privreg.privacy.noise import OpenDPNoise
 
 
@@ -66,7 +66,7 @@ def test_wrong_input_costs_nothing_but_a_fit_that_dies_has_spent(tmp_path, monke
     def die(*_):
         raise MemoryError
 
-    monkeypatch.setattr("privreg.estimators.private_linear.fitting.Fitting.run", die)
+    monkeypatch.setattr("privreg.estimators.private_linear.estimator.fit", die)
     with pytest.raises(MemoryError):
         model.fit(X, y)
     assert [e.state for e in ledger.history()] == ["failed"]

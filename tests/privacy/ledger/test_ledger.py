@@ -16,8 +16,9 @@ import privreg
 from ledgers import ask, opened
 from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, SubLasso
 from privreg.privacy.accountant import Budget, adaptive_budget
-from privreg.privacy.ledger import ledger as module
-from privreg.privacy.ledger.ledger import amount, entered, running_budget
+from privreg.privacy.ledger import status as status_module
+from privreg.privacy.ledger.ledger import entered
+from privreg.privacy.ledger.request import FOR_THE_ACCOUNTANT, amount, running_budget
 
 
 def fit_request(epsilon, delta):
@@ -172,7 +173,7 @@ def worst(total, first, shares):
 
 @pytest.mark.parametrize("total", [(0.5, 0.02), (1.0, 0.02), (2.0, 0.1), (4.0, 0.02)])
 def test_choosing_between_the_rules_on_the_way_needs_their_own_parts_of_delta(total):
-    kept = float(module.FOR_THE_ACCOUNTANT)
+    kept = float(FOR_THE_ACCOUNTANT)
     firsts = [part * total[0] for part in (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)]
     assert max(worst(total, first, (1 - kept, kept)) for first in firsts) <= 1
     assert max(worst(total, first, (1, 1)) for first in firsts) > 1.05  # the smaller of two bounds is not a bound
@@ -266,16 +267,16 @@ def test_mistakes_are_one_clear_line(tmp_path):
 
 
 def test_the_number_of_entries_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(status_module, "MOST_ENTRIES", 2)
     assert accepted(opened(tmp_path, "5", "0"), [ask("1")] * 3) == [True, True, False]
 
 
 def test_totals_are_rounded_against_the_budget(tmp_path, monkeypatch):
     ledger = opened(tmp_path, "0.1", "1e-6")
-    after = ledger.status()[0].after(ask("1", "1e-7", Fraction(1, 3 * module.GRID)))
-    assert after.mu_squared == Fraction(1, module.GRID)
+    after = ledger.status()[0].after(ask("1", "1e-7", Fraction(1, 3 * status_module.GRID)))
+    assert after.mu_squared == Fraction(1, status_module.GRID)
     asked = []
-    monkeypatch.setattr(module, "adaptive_budget", lambda budget: asked.append(budget) or Fraction(1))
+    monkeypatch.setattr(status_module, "adaptive_budget", lambda budget: asked.append(budget) or Fraction(1))
     assert after.within
     assert Fraction(asked[0].epsilon) <= Fraction("0.1") < Fraction(0.1)
     assert Fraction(asked[0].delta) <= Fraction("1e-7")

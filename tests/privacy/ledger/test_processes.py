@@ -14,14 +14,14 @@ from decimal import Decimal
 import pytest
 
 from privreg import Ledger
-from privreg.privacy.ledger.ledger import Request
+from privreg.privacy.ledger.request import Request
 
 SPEND = """
 import sys, time
 from decimal import Decimal
 from pathlib import Path
 from privreg import BudgetRefusedError, Ledger
-from privreg.privacy.ledger.ledger import Request
+from privreg.privacy.ledger.request import Request
 ledger, start = Ledger(sys.argv[1]), Path(sys.argv[2])
 print("ready", flush=True)
 while not start.exists():

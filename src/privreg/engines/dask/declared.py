@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from privreg._isolation import isolated
 from privreg._types import Int64
+from privreg.data.cells import each, each_item
 from privreg.data.identities import attoseconds, numbered, stored_times
 
 EXACT = 2**53  # beyond, floats do not tell whole numbers apart
@@ -125,31 +126,18 @@ def _is_time(kind: Any) -> bool:
     return getattr(kind, "kind", None) in ("M", "m")
 
 
-def _cells(column: Any) -> NDArray[Any]:
-    """Python objects. A point in time that cannot be one is missing."""
-    try:
-        return column.astype(object).to_numpy()
-    except Exception:
-        return np.fromiter((_cell(column.array, i) for i in range(len(column))), np.object_, len(column))
-
-
-def _cell(values: Any, row: int) -> Any:
-    try:
-        return values[row]
-    except Exception:
-        return None
-
-
 def _each(read: Reader, column: Any) -> NDArray[Any]:
-    def one(cell: Any) -> Any:
-        try:
-            if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:  # beside one that is not real
-                cell = cell.real
-            return read(cell)
-        except Exception:  # no value is an error
-            return None
+    """Each cell as a Python object. A point in time that cannot be one is missing."""
+    try:
+        cells = column.astype(object).to_numpy()
+    except Exception:
+        cells = each_item(column.array)
+    return each(lambda cell: read(_without_imaginary(cell)), cells)
 
-    return np.asarray(np.frompyfunc(one, 1, 1)(_cells(column)), np.object_)
+
+def _without_imaginary(cell: Any) -> Any:
+    """A real number is complex beside one that is not real."""
+    return cell.real if isinstance(cell, complex | np.complexfloating) and cell.imag == 0 else cell
 
 
 def _itself(cell: Any) -> Any:

@@ -13,11 +13,13 @@ from dask import delayed
 from distributed import Client, Future, default_client
 
 from privreg.data.parquet import ParquetTable
-from privreg.data.tables import Categories, read_identities
-from privreg.engines.dask.declared import identities, unconverted
+from privreg.data.tables import read_identities
+from privreg.engines.base import Kind, OpenOptions
+from privreg.engines.dask.declared import as_declared, identities, unconverted
 from privreg.engines.dask.engine import DaskEngine
-from privreg.engines.dask.parts import Partitions, RowGroups
-from privreg.engines.layout import Layout, make_layout, parquet_identities, parquet_parts
+from privreg.engines.dask.tasks import FileTasks, FrameTasks
+from privreg.engines.layout import make_layout
+from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
 
@@ -54,41 +56,54 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
         yield client
 
 
-def open_frame(
-    frame: Any,
-    target: Any,
-    categories: Categories | None,
-    groups: Any,
-    watch: Callable[[str], None] | None,
-    only: Sequence[int] | None,
-) -> DaskEngine:
-    """The records of a Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
-    if not all(isinstance(name, str) for name in frame.columns) or len(set(frame.columns)) < len(frame.columns):
-        raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
-    frame = unconverted(frame)
-    frame, target = _with_column(frame, target, "y")
-    frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
-    features = [name for name in frame.columns if name not in (target, groups)]
-    known = [name for name in features if name not in (categories or {})]
-    for name in known:
-        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
-            raise SchemaError(
-                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
-                "(levels read off the data would reveal who is in it)"
-            )
-    if groups is not None:
-        read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
-    layout = make_layout(frame._meta, features, target, categories)
-    layout = layout if only is None else layout.only(only)
-    try:
-        client = default_client()
-    except ValueError:
-        client = _own_threads(os.getpid())
+class DaskFrames(Kind):
+    """A Dask data frame, on the cluster that this process is connected to, or on threads of its own."""
 
-    def identify(_: Any) -> Future:
-        return client.compute(delayed(identities, pure=False)(frame[[groups]].to_delayed(), frame._meta.dtypes[groups]))
+    lazy = True
 
-    return DaskEngine(client, Partitions(frame, layout), layout, identify, watch)
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+        if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
+            raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+        frame, target = _with_column(unconverted(X), y, "y")
+        groups, categories = options.groups, options.categories
+        frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
+        features = [name for name in frame.columns if name not in (target, groups)]
+        _check_levels(frame, [name for name in features if name not in (categories or {})])
+        if groups is not None:
+            read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
+        layout = make_layout(frame._meta, features, target, categories).choose(options.chosen)
+        try:
+            client = default_client()
+        except ValueError:
+            client = _own_threads(os.getpid())
+
+        def number_rows(_: Any) -> Future:
+            column, kind = frame[[groups]].to_delayed(), frame._meta.dtypes[groups]
+            return client.compute(delayed(identities, pure=False)(column, kind))
+
+        return DaskEngine(client, FrameTasks(frame, layout), layout, number_rows, options.progress)
+
+    def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
+        """The predictions, as a series with the partitions of the frame."""
+        X = unconverted(X)
+        kinds = X._meta.dtypes.to_dict()
+
+        def part(frame: Any) -> Any:
+            return frame.iloc[:, :0].assign(prediction=predict(as_declared(frame, kinds)))["prediction"]
+
+        return X.map_partitions(part, meta=("prediction", "f8"))
+
+
+class ClusterFiles(Kind):
+    """Parquet files that all workers can read at the same place: `OnCluster`."""
+
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+        layout = parquet_layout(X.table, y, options)
+
+        def number_rows(name: str) -> Future:
+            return X.client.submit(parquet_identities, X.table, name, pure=False)
+
+        return DaskEngine(X.client, FileTasks(file_parts(X.table, layout)), layout, number_rows, options.progress)
 
 
 @cache
@@ -98,17 +113,13 @@ def _own_threads(process: int) -> Client:
     return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
 
 
-def open_files(
-    source: OnCluster, layout: Layout, watch: Callable[[str], None] | None, only: Sequence[int] | None
-) -> DaskEngine:
-    """The records of Parquet files that all workers can read at the same place."""
-    layout = layout if only is None else layout.only(only)
-    parts = parquet_parts(source.table, layout)
-
-    def identify(name: str) -> Future:
-        return source.client.submit(parquet_identities, source.table, name, pure=False)
-
-    return DaskEngine(source.client, RowGroups(parts), layout, identify, watch)
+def _check_levels(frame: Any, columns: Sequence[str]) -> None:
+    for name in columns:
+        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
+            raise SchemaError(
+                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                "(levels read off the data would reveal who is in it)"
+            )
 
 
 def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:

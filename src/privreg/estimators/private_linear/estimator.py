@@ -8,20 +8,21 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import listed, plain_span
+from privreg._format import about, listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
-from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.regressor import PrivateRegressor, aligned
+from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.mechanisms.persons import keep_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
+from privreg.results.release import Coefficient, Release
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
 
@@ -30,14 +31,14 @@ Z95 = 1.959964  # standard errors to either side of a 95 % interval
 class PrivateLinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
-    A private count of the records sets a schedule for the budget. Centre and spread of the label and of each column
+    A private count of the records sets a schedule for the budget. Centre and spread of the target and of each column
     are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
     columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
     leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range (or, for columns with long tails, with another slope). Predictions stay in the label's own range.
+    end of the range (or, for columns with long tails, with another slope). Predictions stay in the target's own range.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
@@ -117,11 +118,11 @@ class PrivateLinearRegression(PrivateRegressor):
         steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
         effects = self.model_.in_units(len(self._names))[:-1] * steps
         found = []
-        for category, (first, *others) in self._chosen_levels().items():
+        for first, *others in self._chosen_levels().values():
             for j in others:
                 difference = effects[j] - effects[first]
                 error = float(np.sqrt(difference @ self.model_.covariance @ difference))
-                name = f"{self._names[j]} − {self._names[first].removeprefix(f'{category}=')}"
+                name = f"{self._names[j]} − {self._features[first].level}"
                 found.append((name, float(difference @ self.model_.theta), error))
         return found
 
@@ -164,10 +165,10 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _learn(self, account: AdaptiveAccount, engine: Engine) -> None:
         wanted = None if self.k == "auto" else int(self.k)
-        fitting = Fitting(account, engine, wanted, self.max_rows_for_selection)
-        self._set(fitting.run(), len(engine))
-        self.n_records_ = fitting.records
-        self.warnings_ += fitting.warnings()
+        fitted = fit(account, engine, wanted, self.max_rows_for_selection)
+        self._set(fitted.model, len(engine))
+        self.n_records_ = fitted.records
+        self.warnings_ += fitted.warnings
 
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""
@@ -184,31 +185,56 @@ class PrivateLinearRegression(PrivateRegressor):
     def _predict(self, table: Table) -> Float64:
         return self.model_.predict(table)
 
-    def summary(self) -> str:
-        """The model as a table of coefficients, what to know about it, and what it cost."""
+    def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        chosen = self._chosen()
-        rows: list[tuple[str, ...]] = [("feature", "coefficient", "std. error", "95 % interval", "linear between")]
-        interval = self.confidence_interval()
-        for j, name in zip(chosen, self._labels(chosen), strict=True):
-            rows.append(
-                (str(name), f"{self.coef_[j]:.5g}", f"{self.standard_error_[j]:.2g}", plain_span(*interval[j]),
-                 plain_span(*self.linear_range_[j]))
-            )  # fmt: skip
-        error, *ends = self.intercept_interval()
-        told = (f"{error:.2g}", plain_span(*ends)) if isfinite(error) else ("", "")
-        rows.append(("(intercept)", f"{self.intercept_:.5g}", *told, ""))
-        lines = [*self._notes(), "", *aligned(rows), "", str(self.receipt_)]
-        return "\n".join(lines)
+        interval, outer, levels = self.confidence_interval(), self.model_.outer(), self._levels()
+        coefficients = [
+            Coefficient(
+                self._names[j],
+                float(self.coef_[j]),
+                _finite(self.standard_error_[j]),
+                *map(_finite, (*interval[j], *self.linear_range_[j])),
+                *outer.get(j, (None, None, None)),
+                level=j in levels,
+            )
+            for j in self._chosen()
+        ]
+        return Release(
+            *shown_names(self, target, method),
+            list(self._names),
+            coefficients,
+            Coefficient("(intercept)", self.intercept_, *map(_finite, self.intercept_interval())),
+            self.prediction_range(),
+            self.n_records_,
+            self._facts(),
+            list(self.warnings_),
+            self.receipt_,
+            [
+                Coefficient(name, value, *map(_finite, (error, value - Z95 * error, value + Z95 * error)), level=True)
+                for name, value, error in self.level_differences()
+            ],
+            saved=saved(self, target, self._saved()),
+        )
+
+    def _saved(self) -> dict[str, Any]:
+        """The model as in a model file."""
+        return {
+            "k": self.k if self.k == "auto" else int(self.k),
+            "rows_per_person": int(self.rows_per_person),
+            "people": self.receipt_.protects_people,
+            "n_records": float(self.n_records_),
+            **self.model_.to_dict(),
+            "warnings": self.warnings_,
+        }
 
     def _facts(self) -> list[str]:
-        used, span = len(self._chosen()), self.prediction_range()
-        records = f"{float(f'{self.n_records_:.3g}'):,.0f}"
-        if span is None:
+        used, ends = len(self._chosen()), self.prediction_range()
+        records = about(self.n_records_)
+        if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [
             f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
-            f"Predictions lie between {span[0]:.5g} and {span[1]:.5g}.",
+            f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
@@ -224,3 +250,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None

@@ -1,11 +1,14 @@
 """A linear model of winsorised columns: what `PrivateLinearRegression` releases, and how it predicts."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from privreg._types import Float64
 from privreg.data.tables import Table
+from privreg.results.json_values import entries, fields, number, numbers, require, whole
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,16 @@ class Scale:
     def apply(self, values: Float64) -> Float64:
         return np.clip(values - self.centre, -self.limit, self.limit) / self.unit
 
+    def to_dict(self) -> dict[str, float]:
+        return {name: float(value) for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, record: Any, what: str) -> "Scale":
+        fields(record, "centre limit unit")
+        scale = cls(**{key: number(value, f"{what}: {key}") for key, value in record.items()})
+        require(scale.limit >= 0 and scale.unit > 0, f"{what}: limit and unit must be positive")
+        return scale
+
 
 @dataclass(frozen=True)
 class Term:
@@ -27,10 +40,16 @@ class Term:
     column: int
     scale: Scale
 
+    @classmethod
+    def from_dict(cls, record: Any, what: str, columns: int) -> "Term":
+        fields(record, "column centre limit unit")
+        column = whole(record["column"], f"{what}: column", 0, columns - 1)
+        return cls(column, Scale.from_dict({key: value for key, value in record.items() if key != "column"}, what))
+
 
 @dataclass(frozen=True)
 class WinsorisedModel:
-    """label.centre + label.unit·clip(θ·[1, terms], ±label.limit/label.unit).
+    """target.centre + target.unit·clip(θ·[1, terms], ±target.limit/target.unit).
 
     `covariance` is an estimate for θ that covers sampling and privacy noise.
     """
@@ -40,6 +59,25 @@ class WinsorisedModel:
     theta: Float64
     covariance: Float64
 
+    def to_dict(self) -> dict[str, Any]:
+        """As in a model file, which calls the target "label"."""
+        return {
+            "label": self.target.to_dict(),
+            "terms": [{"column": term.column, **term.scale.to_dict()} for term in self.terms],
+            "theta": self.theta.tolist(),
+            "covariance": [[v if isfinite(v) else None for v in row] for row in self.covariance.tolist()],
+        }
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any], columns: int) -> "WinsorisedModel":
+        """From what a model file has; ValueError for nonsense."""
+        target = Scale.from_dict(record["label"], "label")
+        terms = entries(record["terms"], "terms", lambda v, what: Term.from_dict(v, what, columns))
+        theta = numbers(record["theta"], "theta", len(terms) + 1)
+        rows = entries(record["covariance"], "covariance", lambda v, what: numbers(v, what, theta.size, missing=True))
+        require(len(rows) == theta.size, "covariance must be square")
+        return cls(target, tuple(terms), theta, np.array(rows))
+
     def predict(self, table: Table) -> Float64:
         result = np.full(table.n_rows, self.theta[0])
         for term, weight in zip(self.terms, self.theta[1:], strict=True):
@@ -48,7 +86,7 @@ class WinsorisedModel:
         return self.target.centre + self.target.unit * np.clip(result, -most, most)
 
     def in_units(self, columns: int) -> Float64:
-        """The matrix L with L·θ + (0, …, 0, label.centre) = coefficients of each column, intercept last.
+        """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.
 
         Inside all limits every term is linear; where a column has two terms their slopes add up.
         """

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from privreg._format import epsilon_delta, text_table
 from privreg._types import Float64
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
-from privreg.estimators.private_linear.fitting import Fitting
+from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.schedule import make_schedule
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.noise import SeededNoise
 
-STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the label's variance that a linear model explains
+STRENGTHS = (0.1, 0.3, 0.6, 0.9)  # share of the target's variance that a linear model explains
 TRIALS = 8
 MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
 MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
@@ -60,19 +61,19 @@ class Plan:
         return record | {"outlooks": [asdict(o) | {"kept": o.kept} for o in self.outlooks]}
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.rows:,} rows, {self.columns:,} columns, ε = {self.epsilon:g}, δ = {self.delta:g}: "
-            + (f"about {self.k} columns would be used." if self.k else "too little for more than a constant."),
-            "",
-            "signal  R² not private  R² private  one in ten below … above  kept",
-            "──────  ──────────────  ──────────  ────────────────────────  ────",
-        ]
+        used = f"about {self.k} columns would be used." if self.k else "too little for more than a constant."
+        rows = [("signal", "R² not private", "R² private", "one in ten below … above", "kept")]
         for o in self.outlooks:
-            span = f"{_short(o.low)} … {_short(o.high)}"
-            cells = f"{_short(o.least_squares):>14}  {_short(o.median):>10}  {span:>24}  {o.kept:4.0%}"
-            lines.append(f"{o.signal:6.1f}  {cells}")
-        lines += ["", "signal: the R² that there is to find. kept: R² private, as a part of R² not private."]
-        lines += ["Simulated on made-up tables; no data was read and nothing was spent."]
+            exact, private, low, high = map(_short, (o.least_squares, o.median, o.low, o.high))
+            rows.append((f"{o.signal:.1f}", exact, private, f"{low} … {high}", f"{100 * o.kept:.0f} %"))
+        lines = [
+            f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}: {used}",
+            "",
+            *text_table(rows, left=0),
+            "",
+            "signal: the R² that there is to find. kept: R² private, as a part of R² not private.",
+            "Simulated on made-up tables; no data was read and nothing was spent.",
+        ]
         return "\n".join(lines)
 
 
@@ -122,7 +123,7 @@ def _trial(
     """R² on new records of one private fit, and of least squares, on one made-up table."""
     X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
     records = MemoryEngine(read_table(X[:rows]), y[:rows], 1)
-    model = Fitting(AdaptiveAccount(budget, SeededNoise(generator)), records, None).run()
+    model = fit(AdaptiveAccount(budget, SeededNoise(generator)), records, None).model
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
@@ -130,7 +131,7 @@ def _trial(
 
 
 def _short(r2: float) -> str:
-    return f"{r2:.2f}" if r2 >= -1 else "< -1"
+    return f"{r2:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
 
 
 def _r2(truth: Float64, predicted: Float64) -> float:
@@ -140,7 +141,7 @@ def _r2(truth: Float64, predicted: Float64) -> float:
 def made_up(rows: int, columns: int, signal: float, generator: np.random.Generator) -> tuple[Float64, Float64]:
     """A table such as people have: correlated columns, of which some are skewed and some are 0/1, on various scales.
 
-    The label is linear in the columns, with coefficients of very different size, plus noise: least squares on endless
+    The target is linear in the columns, with coefficients of very different size, plus noise: least squares on endless
     data would explain `signal` of its variance.
     """
     factors = max(columns // 4, 1)

@@ -13,7 +13,7 @@ FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
 NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
 
-# The label comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
+# The target comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
 TARGET_MEDIAN = (25, 0.01, 0.30)
 TARGET_HISTOGRAM = (80, 0.02, 0.25)
 TARGET_MEAN = (15, 0.002, 0.03)
@@ -47,7 +47,7 @@ class Schedule:
 
     @property
     def target(self) -> float:
-        """What the label's median, histogram and mean get together."""
+        """What the target's median, histogram and mean get together."""
         return self.target_median + self.target_histogram + self.target_mean
 
     @property

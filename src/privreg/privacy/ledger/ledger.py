@@ -9,28 +9,21 @@ tests/privacy/ledger/test_processes.py.
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
-from math import ceil, erfc, exp, inf, log, sqrt
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from privreg._format import small
+from privreg._format import epsilon_delta
 from privreg.errors import BudgetRefusedError, LedgerError
-from privreg.privacy.accountant import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, adaptive_budget
-from privreg.privacy.events import round_down
+from privreg.privacy.ledger.request import Request, amount, checked_budget
+from privreg.privacy.ledger.status import GRID, Status, grid_steps, rounded_down
 from privreg.privacy.receipt import Receipt
-
-FOR_THE_ACCOUNTANT = Fraction(1, 10)  # of δ; requests run with the rest of theirs
-GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
-MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
-LARGEST_EPSILON = 10**6  # of a data set: more would promise nothing
-RECORD, PERSON = "record", "person"
 
 _APPLICATION = 0x70726567  # marks the file as ours
 _VERSION = 1
@@ -46,52 +39,6 @@ CREATE TABLE entry (
     state TEXT NOT NULL, receipt TEXT);
 CREATE INDEX entry_of ON entry (dataset);
 """
-
-
-def amount(value: Any, name: str) -> Decimal:
-    """A number as it was written: 0.1 is one tenth, not the binary fraction next to it."""
-    try:
-        decimal = Decimal(value if isinstance(value, str | int | Decimal) else repr(float(value)))
-        number = float(decimal)
-    except (InvalidOperation, TypeError, ValueError, OverflowError):
-        decimal, number = Decimal("NaN"), inf
-    if not decimal.is_finite() or isinstance(value, bool) or abs(number) == inf:
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    if decimal and (decimal.adjusted() < -300 or len(decimal.as_tuple().digits) > 300):
-        raise ValueError(f"{name} has too many digits")
-    return decimal
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a release asks for. `mu_squared` is its cost to the accountant at the budget that it runs with, if any."""
-
-    epsilon: Decimal
-    delta: Decimal
-    what: str
-    unit: str = RECORD
-    mu_squared: Fraction | None = None
-
-    def __post_init__(self) -> None:
-        if self.unit != RECORD and not self.unit.startswith(PERSON):
-            raise ValueError(f"unit must be {RECORD!r}, or {PERSON!r} and perhaps by what, got {self.unit!r}")
-        if self.epsilon <= 0 or not 0 <= self.delta < 1 or (self.mu_squared is not None and self.mu_squared < 0):
-            raise ValueError("a request needs a positive epsilon and a delta in [0, 1)")
-
-
-def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:
-    """The budget with which a request runs that goes through a ledger: rounded down, a part of δ left out."""
-    return Budget(round_down(Fraction(epsilon)), max(0.0, round_down(Fraction(delta) * (1 - FOR_THE_ACCOUNTANT))))
-
-
-def budget_of(epsilon: Any, delta: Any, in_ledger: bool) -> Budget:
-    """What a fit may spend: a ledger keeps a part of δ."""
-    return running_budget(amount(epsilon, "epsilon"), amount(delta, "delta")) if in_ledger else Budget(epsilon, delta)
-
-
-def people_by(name: Any) -> str:
-    """The unit if people are protected. People that are told apart by another column are another unit."""
-    return PERSON if name is None else f"{PERSON} by {name}"
 
 
 @dataclass(frozen=True)
@@ -114,94 +61,6 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Status:
-    """A data set's budget, and what was asked of it so far."""
-
-    dataset: str
-    epsilon: Decimal
-    delta: Decimal
-    unit: str | None  # decided by the first entry
-    entries: int
-    sum_epsilon: Fraction
-    sum_delta: Fraction
-    mu_squared: Fraction | None  # None if the accountant has no cost for one of the entries
-    last_delta: Decimal | None = None
-
-    def after(self, request: Request) -> "Status":
-        """The status with one more request."""
-        mu_squared = None
-        if self.mu_squared is not None and request.mu_squared is not None:
-            mu_squared = self.mu_squared + Fraction(ceil(request.mu_squared * GRID), GRID)
-        return replace(
-            self,
-            unit=request.unit,
-            entries=self.entries + 1,
-            sum_epsilon=self.sum_epsilon + Fraction(request.epsilon),
-            sum_delta=self.sum_delta + Fraction(request.delta),
-            mu_squared=mu_squared,
-            last_delta=request.delta or self.last_delta,
-        )
-
-    @property
-    def within(self) -> bool:
-        """Whether one of both totals is within the budget: the rule of docs/proofs/ledger.md."""
-        if self.sum_epsilon <= Fraction(self.epsilon) and self.sum_delta <= Fraction(self.delta):
-            return True
-        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
-            return False
-        return self.mu_squared <= adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
-
-    @property
-    def accountant_epsilon(self) -> float | None:
-        """About the ε of all entries by the accountant, at the part of δ that is kept for it."""
-        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
-            return None
-        return gaussian_epsilon(sqrt(self.mu_squared), self._accountant_delta)
-
-    @property
-    def spent_epsilon(self) -> float:
-        """The smaller of both totals."""
-        summed, accounted = float(self.sum_epsilon), self.accountant_epsilon
-        return summed if accounted is None else min(summed, accounted)
-
-    @property
-    def next_delta(self) -> Decimal:
-        """A δ that the next fit may have: that of the last one that had any, or a tenth of all."""
-        return self.delta / 10 if self.last_delta is None else self.last_delta
-
-    def sum_room(self, delta: Decimal) -> float:
-        """The largest ε that any method may ask for at δ, by the sum rule."""
-        left = Fraction(self.epsilon) - self.sum_epsilon
-        return max(0.0, round_down(left)) if self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
-
-    def room(self, delta: Decimal) -> float:
-        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ."""
-        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta
-        if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
-            return summed
-        rest = gaussian_mu(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
-        accounted = gaussian_epsilon(sqrt(rest), running) if rest > 0 else 0.0
-        return min(max(summed, accounted), float(self.epsilon))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, ready for JSON."""
-        return {
-            "dataset": self.dataset,
-            "budget": {"epsilon": str(self.epsilon), "delta": str(self.delta)},
-            "unit": self.unit,
-            "entries": self.entries,
-            "sum": {"epsilon": float(self.sum_epsilon), "delta": float(self.sum_delta)},
-            "accountant": {"epsilon": self.accountant_epsilon, "delta": self._accountant_delta},
-            "spent_epsilon": self.spent_epsilon,
-            "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
-        }
-
-    @property
-    def _accountant_delta(self) -> float:
-        return max(0.0, round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT))
-
-
-@dataclass(frozen=True)
 class Ledger:
     """The budgets of one or more data sets in an SQLite file.
 
@@ -220,7 +79,7 @@ class Ledger:
         """Give a data set a budget. It cannot be changed later."""
         if not isinstance(dataset, str) or not dataset.strip():
             raise ValueError("the data set needs a name")
-        total = _checked(epsilon, delta)
+        total = checked_budget(epsilon, delta)
         with self._opened("rwc") as file:
             if file.execute("PRAGMA application_id").fetchone()[0] == 0:
                 if file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -244,7 +103,7 @@ class Ledger:
         """Enter a request and return its number, or raise BudgetRefusedError. To be called before noise is drawn."""
         with self._opened("rw") as file:
             after = self._admit(file, dataset, request).after(request)
-            amounts = [str(request.epsilon), str(request.delta), _grid_steps(request.mu_squared)]
+            amounts = [str(request.epsilon), str(request.delta), _stored(request.mu_squared)]
             number = file.execute(
                 "INSERT INTO entry (dataset, time, what, unit, epsilon, delta, mu_squared, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun')",
@@ -254,7 +113,7 @@ class Ledger:
                 "UPDATE dataset SET unit = ?, entries = ?, sum_epsilon = ?, sum_delta = ?, mu_squared = ?, "
                 "last_delta = ? WHERE name = ?",
                 [after.unit, after.entries, str(after.sum_epsilon), str(after.sum_delta),
-                 _grid_steps(after.mu_squared), after.last_delta and str(after.last_delta), dataset],
+                 _stored(after.mu_squared), after.last_delta and str(after.last_delta), dataset],
             )  # fmt: skip
         assert number is not None
         return number
@@ -293,8 +152,7 @@ class Ledger:
                 f"the budget of {dataset!r} is for one {status.unit} since its first entry, "
                 f"and this request protects one {request.unit}"
             )
-        alone = request.epsilon <= status.epsilon and request.delta <= status.delta
-        if not alone or not status.after(request).within or status.entries >= MOST_ENTRIES:
+        if not status.admits(request):
             sums, fit = (rounded_down(room(request.delta)) for room in (status.sum_room, status.room))
             raise BudgetRefusedError(
                 f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
@@ -317,13 +175,13 @@ class Ledger:
             epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
             status = Status(
                 _text(name),
-                *_checked(epsilon, delta),
+                *checked_budget(epsilon, delta),
                 None if unit is None else _text(unit),
                 entries,
                 _sum(sum_epsilon),
                 _sum(sum_delta),
                 None if mu_squared is None else _sum(mu_squared) / GRID,
-                None if last is None else _checked(epsilon, last)[1],
+                None if last is None else checked_budget(epsilon, last)[1],
             )
             if counted != entries:
                 raise ValueError
@@ -381,15 +239,6 @@ class Open:
     receipt: Receipt | None = None
 
 
-def _checked(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
-    total = amount(epsilon, "epsilon"), amount(delta, "delta")
-    if not Decimal(SMALLEST_EPSILON) <= total[0] <= LARGEST_EPSILON:
-        raise ValueError(f"epsilon must be a positive number of at most {LARGEST_EPSILON:,}, got {epsilon}")
-    if not 0 <= total[1] < 1:
-        raise ValueError(f"delta must be a number in [0, 1), got {delta}")
-    return total
-
-
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
@@ -414,47 +263,12 @@ def _entry(number: int, *line: Any) -> Entry:
     return Entry(number, dataset, time, what, unit, *amounts, state, receipt)
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """About the ε at δ of μ-GDP, to show. Decisions are the accountant's, which rounds up."""
-    high = mu**2 / 2 + mu * sqrt(-2 * log(delta))
-    return _root(lambda epsilon: _curve(mu, epsilon) <= delta, high) if mu > 0 else 0.0
-
-
-def gaussian_mu(epsilon: float, delta: float) -> float:
-    """About the largest μ for which μ-GDP is (ε, δ)-DP, to show."""
-    high = 1.0
-    while _curve(high, epsilon) <= delta:
-        high *= 2
-    return _root(lambda mu: _curve(mu, epsilon) > delta, high)
-
-
-def _root(holds: Callable[[float], bool], high: float) -> float:
-    """Where a condition that holds at `high` begins to hold."""
-    low = 0.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (low, middle) if middle == 0 or holds(middle) else (middle, high)
-    return high
-
-
-def _curve(mu: float, epsilon: float) -> float:
-    """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)."""
-    below, above = (erfc((epsilon / mu + sign * mu / 2) / sqrt(2)) / 2 for sign in (-1, 1))
-    return below - exp(min(epsilon + log(above), 0.0)) if above > 0 else below
-
-
-def _grid_steps(mu_squared: Fraction | None) -> str | None:
-    return None if mu_squared is None else str(ceil(mu_squared * GRID))
+def _stored(mu_squared: Fraction | None) -> str | None:
+    return None if mu_squared is None else str(grid_steps(mu_squared))
 
 
 def _pair(of: Status | Request) -> str:
-    return f"ε = {float(of.epsilon):g}, δ = {small(float(of.delta))}"
-
-
-def rounded_down(value: float) -> str:
-    """About three digits, not more than the value."""
-    text = f"{value:.3g}"
-    return text if float(text) <= value else f"{value * (1 - 2e-3):.3g}"
+    return epsilon_delta(float(of.epsilon), float(of.delta))
 
 
 def _now() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from audit.tape import Call
+from audit.recording import Call
 from privreg.privacy.account import _BLOCK
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
@@ -36,7 +36,7 @@ def _asked(call: Call) -> list[tuple[str, float]]:
 
 def _fine_plain(call: Call, kind: str) -> bool:
     """One draw, on the statistic itself; its result is the output."""
-    if _asked(call) != [(kind, call.step.scale)]:  # type: ignore[union-attr]
+    if _asked(call) != [(kind, call.step.parameters["scale"])]:
         return False
     (draw,) = call.draws
     return np.array_equal(draw.given, call.statistic) and np.array_equal(draw.result, call.returned)

@@ -20,23 +20,13 @@ from unittest.mock import patch
 import numpy as np
 
 import privreg.estimators.base
+from audit.watched import BELOW, FITS, PACKAGE, check_draws, check_fits, check_noise, deciding_files
 from privreg._types import Bool, Int64
-from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.account import Account
 from privreg.privacy.events import Event, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.noise import SeededNoise
 
-_FITS = ((privreg.estimators.base.PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))
-_PACKAGE = Path(privreg.__file__).parent
-# Where it is decided what is released and how. In the kernels, and in the median and the Tukey depth, how often a loop
-# is run depends on the data; only a statistic comes of it, and goes through the noise.
-_DECIDING = (
-    "estimators/",
-    *(
-        f"mechanisms/{name}.py"
-        for name in ("count", "mean", "moments", "peel", "persons", "quantile", "sampling", "screening", "spread")
-    ),
-)
+_DECIDING = frozenset(PACKAGE / name for name in deciding_files())
 
 
 class Diverged(Exception):
@@ -95,10 +85,10 @@ class Added:
 NOWHERE = Added()
 
 
-class Tape:
+class Recording:
     """What happened in one fit. With `replay`, gives out the outputs of an earlier one."""
 
-    def __init__(self, seed: int, replay: "Tape | None" = None, added: Added = NOWHERE) -> None:
+    def __init__(self, seed: int, replay: "Recording | None" = None, added: Added = NOWHERE) -> None:
         self.calls: list[Call] = []
         self.groups: list[tuple[int, Int64]] = []  # number of groups, and the draw
         self.samples: list[Bool] = []
@@ -115,21 +105,21 @@ class Tape:
         self.found.append((check, text))
 
     @contextmanager
-    def running(self) -> Iterator["Tape"]:
+    def running(self) -> Iterator["Recording"]:
         """Fits in here are recorded."""
         with (
-            patch.object(privreg.estimators.base, "noise_for", lambda _: _TapedNoise(self)),
+            patch.object(privreg.estimators.base, "noise_for", lambda _: _RecordedNoise(self)),
             warnings.catch_warnings(record=True) as w,
         ):
             warnings.simplefilter("always")
-            taped: dict[str, Any] = {name: self._taped(name) for name in _STATISTIC}
-            with patch.multiple(Account, **taped), ExitStack() as stack:
-                for owner, name in _FITS:
+            recorded: dict[str, Any] = {name: self._recorded(name) for name in _STATISTIC}
+            with patch.multiple(Account, **recorded), ExitStack() as stack:
+                for owner, name in FITS:
                     stack.enter_context(patch.object(owner, name, self._traced(getattr(owner, name))))
                 yield self
         self.warned = [f"{m.category.__name__}: {m.message}" for m in w]
 
-    def _taped(self, name: str) -> Callable[..., Any]:
+    def _recorded(self, name: str) -> Callable[..., Any]:
         original, statistic = getattr(Account, name), _STATISTIC[name]
 
         def method(account: Account, step: Any, *given: Any) -> Any:
@@ -231,38 +221,37 @@ class Tape:
 
 @cache
 def _is_below(filename: str) -> bool:
-    return Path(filename).is_relative_to(_PACKAGE / "engines")
+    return Path(filename).is_relative_to(PACKAGE / BELOW)
 
 
 @cache
 def _decides(filename: str) -> bool:
-    path = Path(filename)
-    return path.is_relative_to(_PACKAGE) and path.relative_to(_PACKAGE).as_posix().startswith(_DECIDING)
+    return Path(filename) in _DECIDING
 
 
-class _TapedNoise:
+class _RecordedNoise:
     private = False
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape, self._inner = tape, tape._inner
+    def __init__(self, recording: Recording) -> None:
+        self._recording, self._inner = recording, recording._inner
 
     def pick(self, scores: Int64, scale: float) -> Any:
-        return self._tape.drawn(Draw("pick", scale, scores.copy(), self._inner.pick(scores, scale)))
+        return self._recording.drawn(Draw("pick", scale, scores.copy(), self._inner.pick(scores, scale)))
 
     def laplace(self, value: int, scale: float) -> Any:
-        return self._tape.drawn(Draw("laplace", scale, value, self._inner.laplace(value, scale)))
+        return self._recording.drawn(Draw("laplace", scale, value, self._inner.laplace(value, scale)))
 
     def gaussian(self, values: Int64, scale: float) -> Any:
-        return self._tape.drawn(Draw("gaussian", scale, values.copy(), self._inner.gaussian(values, scale)))
+        return self._recording.drawn(Draw("gaussian", scale, values.copy(), self._inner.gaussian(values, scale)))
 
     def uniform(self, low: int, high: int) -> Any:
-        return self._tape.drawn(Draw("uniform", 0.0, (low, high), self._inner.uniform(low, high)))
+        return self._recording.drawn(Draw("uniform", 0.0, (low, high), self._inner.uniform(low, high)))
 
     def groups(self, records: int, groups: int) -> Int64:
-        return self._tape.draw_groups(records, groups)
+        return self._recording.draw_groups(records, groups)
 
     def sample(self, records: int, kept: int) -> Any:
-        return self._tape.drawn(Draw("sample", kept, records, self._tape.draw_sample(records, kept)))
+        return self._recording.drawn(Draw("sample", kept, records, self._recording.draw_sample(records, kept)))
 
 
 def _plain(step: Event, value: Any) -> Any:  # noqa: ARG001
@@ -294,3 +283,7 @@ _STATISTIC: dict[str, Callable[..., Any]] = {
 }
 _SECRET = "sample"  # what comes of it is not released: in a replay it is coupled, record by record
 _PAID = "sampled_pick"  # its step was written down when the sample was drawn
+
+check_draws(set(_STATISTIC))
+check_noise(_RecordedNoise)
+check_fits()

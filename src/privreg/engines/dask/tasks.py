@@ -1,6 +1,6 @@
-"""Parts of a table on a cluster: partitions of a Dask data frame, or row groups that workers read from files."""
+"""How tasks reach the parts of a table on a cluster: partitions of a Dask data frame, or rows that workers read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,10 +17,10 @@ from privreg.engines.base import TARGET, Block
 from privreg.engines.dask.declared import as_declared
 from privreg.engines.layout import Layout
 from privreg.engines.parts import Complete, Part
+from privreg.engines.parts_engine import Task
 from privreg.errors import ClusterError
 from privreg.kernels.ranks import Ranks, rank_column
 
-Task = Callable[..., Any]
 Masks = list[Any]  # futures of `Complete`, or None
 
 
@@ -43,8 +43,8 @@ class FramePart:
         yield block
 
 
-class Partitions:
-    """Parts whose rows are partitions of a Dask data frame: only the columns asked for are read."""
+class FrameTasks:
+    """Tasks on the partitions of a Dask data frame: only the columns asked for are read."""
 
     def __init__(self, frame: Any, layout: Layout) -> None:
         self._frame, self._layout = frame, layout
@@ -93,8 +93,8 @@ def _on_rows(task: Task, part: Part, found: Complete | None, *given: Any) -> Any
         return task(part, None if found is None else found.kept, *given)
 
 
-class RowGroups:
-    """Parts that workers read from files."""
+class FileTasks:
+    """Tasks on parts that workers read from files."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = list(parts)

@@ -1,4 +1,4 @@
-"""How far a statistic moved between neighbouring tables, beside what its step declares: exactly, on integers."""
+"""How far a statistic changed between neighbouring tables, beside what its step declares: exactly, on integers."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from audit.tape import Call
+from audit.recording import Call
 from privreg.kernels.volumes import GRID
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
 
@@ -16,11 +16,11 @@ _LOG_ERROR = 2.0**-44
 _TOO_FAR = 10**100
 
 
-def moved(before: Call, after: Call, rows: int = 1) -> float:
-    """The move as a part of what so many records may do together: above 1 if it is more than declared.
+def changed(before: Call, after: Call, rows: int = 1) -> float:
+    """The change as a part of what so many records may do together: above 1 if it is more than declared.
 
     For Gaussian noise this is the root of the part of μ². Where densities are compared, what logarithms may be wrong by
-    counts as a move.
+    counts as a change.
     """
     step, one, two = before.step, before.statistic, after.statistic
     if isinstance(step, Pick):

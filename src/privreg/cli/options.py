@@ -1,0 +1,62 @@
+"""Options that several commands share. They are parsed here; what they mean is checked in check.py."""
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def _number(given: str | Decimal) -> Decimal:
+    """An exact decimal number."""
+    text = str(given)
+    try:
+        value = Decimal(text if text.isascii() and "_" not in text else "NaN")
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite():
+        raise typer.BadParameter(f"{text!r} is not a number.")
+    return value
+
+
+def whole_or_auto(text: str) -> int | str:
+    """A whole number, or the word auto."""
+    if text != "auto" and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise typer.BadParameter(f'{text!r} is neither "auto" nor a whole number of at least 1.')
+    return text if text == "auto" else int(text)
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV, TSV or Parquet file with one record per row; or many Parquet files: a folder, or 'data/*.parquet'.",
+        show_default=False,
+    ),
+]
+Engine = Annotated[
+    str, typer.Option(metavar="auto|dask", help="auto works here; dask lets workers of a cluster read Parquet files.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786. Default: workers on this machine."),
+]
+Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
+Epsilon = Annotated[
+    Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
+]
+Delta = Annotated[Decimal, typer.Option(parser=_number, metavar="D", help="Privacy budget δ, well below 1/records.")]
+Features = Annotated[
+    list[str] | None, typer.Option(metavar="COL,COL", help="Columns to use; may be repeated. Default: all others.")
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COL,COL", help="Columns to leave out; may be repeated.")]
+Category = Annotated[
+    list[str] | None, typer.Option(metavar="COL=a,b,c", help="Declare the levels of a column; may be repeated.")
+]
+Categories = Annotated[
+    Path | None, typer.Option(metavar="FILE", help='The same for many columns, as JSON: {"town": ["a", "b"]}.')
+]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Spend from the budget kept here.")]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set in the ledger.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before spending a budget that protects hardly anybody.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

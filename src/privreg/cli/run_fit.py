@@ -1,0 +1,106 @@
+"""The work of `privreg fit` and `privreg select`: on the public API, as anybody could do it in Python."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import privreg
+from privreg.cli.carry_out import carry_out
+from privreg.cli.check import Opened, check_method
+from privreg.cli.job import Job
+from privreg.cli.show import show_fit, show_selection
+from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
+from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.report.model import Context, report_page
+from privreg.results.model_file import save_model
+from privreg.results.outputs import write_whole
+from privreg.results.release import Release, release_of
+
+USUAL_K = 5  # of methods that choose a given number of features: the paper's
+
+
+def run_fit(job: Job, opened: Opened) -> None:
+    """Fit a model as `check_fit` has found it possible, write what was asked for, and print it."""
+    method = check_method(job)
+    estimator = _estimator(job, method)
+    carry_out(estimator, opened, job)
+    release = release_of(estimator, job.target, method)
+    ledger = _ledger_entry(job, estimator.ledger_entry_)
+    context = Context(job.data.name, shlex.join(["privreg", *sys.argv[1:]]), job.person, ledger)
+    files, failures = _write(job, release, context)
+    if job.as_json:
+        print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
+    else:
+        show_fit(release, files, ledger)
+    for failure in failures:
+        raise failure
+
+
+def run_select(job: Job, opened: Opened) -> None:
+    """Choose features as `check_select` has found it possible, and print them."""
+    name = SELECTORS[job.method]
+    selector = getattr(privreg, name)(k=job.k, purpose=f"select for {job.target}: {name}", **_budget(job))
+    carry_out(selector, opened, job)
+    ledger = _ledger_entry(job, selector.ledger_entry_)
+    if job.as_json:
+        chosen = {"method": job.method, "target": job.target, "selected_features": selector.selected_features_}
+        chosen["warnings"] = selector.warnings_
+        print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
+    else:
+        show_selection(selector, job.target, ledger)
+
+
+def _estimator(job: Job, method: str) -> Any:
+    options = _budget(job) | {"purpose": f"fit {job.target}: {method}"}
+    if method == FLAGSHIP:
+        most = job.max_rows_for_selection
+        return PrivateLinearRegression(
+            k=job.k, rows_per_person=job.rows_per_person, max_rows_for_selection=most, **options
+        )
+    return make_method(method, k=USUAL_K if job.k == "auto" else int(job.k), calibration="strict", **options)
+
+
+def _budget(job: Job) -> dict[str, Any]:
+    """As an estimator takes it."""
+    ledger = None if job.ledger is None else Ledger(job.ledger)
+    return {"epsilon": float(job.epsilon), "delta": float(job.delta), "ledger": ledger, "dataset": job.dataset}
+
+
+def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str], list[OSError]]:
+    """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
+    files, failures = dict[str, str](), list[OSError]()
+
+    def write(kind: str, path: Path | None, writer: Callable[[Path], None]) -> None:
+        if path is not None:
+            try:
+                writer(path)
+                files[kind] = str(path)
+            except OSError as error:
+                failures.append(error)
+
+    write("model", job.out, lambda path: save_model(release, path))
+    context = replace(context, model=files.get("model"))
+    write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
+    return files, failures
+
+
+def _ledger_entry(job: Job, number: int | None) -> dict[str, Any] | None:
+    """What the ledger says after the request."""
+    if job.ledger is None or job.dataset is None:
+        return None
+    status = Ledger(job.ledger).status(job.dataset)[0]
+    return {
+        "file": job.ledger.name,
+        "dataset": job.dataset,
+        "entry": number,
+        "epsilon": float(status.epsilon),
+        "delta": float(status.delta),
+        "spent_epsilon": status.spent_epsilon,
+        "entries": status.entries,
+        "room": {"epsilon": status.room(status.next_delta), "delta": float(status.next_delta)},
+    }

@@ -1,0 +1,123 @@
+"""A data set's budget, what was asked of it so far, and whether there is room for more: docs/proofs/ledger.md."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import Any
+
+from privreg._format import number
+from privreg.privacy import gaussian
+from privreg.privacy.accountant import SMALLEST_DELTA, Budget, adaptive_budget
+from privreg.privacy.events import round_down
+from privreg.privacy.ledger.request import FOR_THE_ACCOUNTANT, Request, running_budget
+
+GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
+MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
+
+
+def grid_steps(mu_squared: Fraction) -> int:
+    return ceil(mu_squared * GRID)
+
+
+@dataclass(frozen=True)
+class Status:
+    """A data set's budget, and what was asked of it so far."""
+
+    dataset: str
+    epsilon: Decimal
+    delta: Decimal
+    unit: str | None  # decided by the first entry
+    entries: int
+    sum_epsilon: Fraction
+    sum_delta: Fraction
+    mu_squared: Fraction | None  # None if the accountant has no cost for one of the entries
+    last_delta: Decimal | None = None
+
+    def after(self, request: Request) -> "Status":
+        """The status with one more request."""
+        mu_squared = None
+        if self.mu_squared is not None and request.mu_squared is not None:
+            mu_squared = self.mu_squared + Fraction(grid_steps(request.mu_squared), GRID)
+        return replace(
+            self,
+            unit=request.unit,
+            entries=self.entries + 1,
+            sum_epsilon=self.sum_epsilon + Fraction(request.epsilon),
+            sum_delta=self.sum_delta + Fraction(request.delta),
+            mu_squared=mu_squared,
+            last_delta=request.delta or self.last_delta,
+        )
+
+    @property
+    def within(self) -> bool:
+        """Whether one of both totals is within the budget: the rule of docs/proofs/ledger.md."""
+        if self.sum_epsilon <= Fraction(self.epsilon) and self.sum_delta <= Fraction(self.delta):
+            return True
+        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
+            return False
+        return self.mu_squared <= adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
+
+    def admits(self, request: Request) -> bool:
+        """Whether there is room for one more request, which must also fit the budget by itself."""
+        alone = request.epsilon <= self.epsilon and request.delta <= self.delta
+        return alone and self.entries < MOST_ENTRIES and self.after(request).within
+
+    @property
+    def accountant_epsilon(self) -> float | None:
+        """About the ε of all entries by the accountant, at the part of δ that is kept for it."""
+        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
+            return None
+        return _shown_epsilon(sqrt(self.mu_squared), self._accountant_delta)
+
+    @property
+    def spent_epsilon(self) -> float:
+        """The smaller of both totals."""
+        summed, accounted = float(self.sum_epsilon), self.accountant_epsilon
+        return summed if accounted is None else min(summed, accounted)
+
+    @property
+    def next_delta(self) -> Decimal:
+        """A δ that the next fit may have: that of the last one that had any, or a tenth of all."""
+        return self.delta / 10 if self.last_delta is None else self.last_delta
+
+    def sum_room(self, delta: Decimal) -> float:
+        """The largest ε that any method may ask for at δ, by the sum rule."""
+        left = Fraction(self.epsilon) - self.sum_epsilon
+        return max(0.0, round_down(left)) if self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
+
+    def room(self, delta: Decimal) -> float:
+        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ."""
+        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta
+        if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
+            return summed
+        rest = gaussian.mu_at(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
+        accounted = _shown_epsilon(sqrt(rest), running) if rest > 0 else 0.0
+        return min(max(summed, accounted), float(self.epsilon))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        return {
+            "dataset": self.dataset,
+            "budget": {"epsilon": str(self.epsilon), "delta": str(self.delta)},
+            "unit": self.unit,
+            "entries": self.entries,
+            "sum": {"epsilon": float(self.sum_epsilon), "delta": float(self.sum_delta)},
+            "accountant": {"epsilon": self.accountant_epsilon, "delta": self._accountant_delta},
+            "spent_epsilon": self.spent_epsilon,
+            "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
+        }
+
+    @property
+    def _accountant_delta(self) -> float:
+        return max(0.0, round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT))
+
+
+def rounded_down(value: float) -> str:
+    """About three digits, not more than the value."""
+    rounded = float(f"{value:.3g}")
+    return number(rounded if rounded <= value else value * (1 - 2e-3), 3)
+
+
+def _shown_epsilon(mu: float, delta: float) -> float:
+    return gaussian.epsilon_at(mu, delta, gaussian.plain_epsilon(mu, delta)) if mu > 0 else 0.0

@@ -1,0 +1,61 @@
+"""One table of coefficients: the terminal, the summary and the report show the same cells."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from privreg import PrivateLinearRegression, TukeyRegression
+from privreg.cli.terminal import grid
+from privreg.report import coefficients
+from privreg.results.release import release_of
+from privreg.results.tables import coefficient_table, difference_table, summary_of, with_error
+
+HEAD = ("feature", "coefficient", "std. error", "95 % interval", "linear between")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(50, 10, 4000), "town": rng.choice(["a", "b"], 4000)})
+    return X, 2 * X["age"] + 5 * (X["town"] == "b") + rng.normal(size=4000)
+
+
+@pytest.fixture(scope="module")
+def release(table):
+    model = PrivateLinearRegression(3.0, 1e-6, categories={"town": ["a", "b"]}, random_state=0).fit(*table)
+    return release_of(model, "pay")
+
+
+def test_all_show_the_same_cells(release):
+    rows = coefficient_table(release)
+    assert rows[0] == HEAD
+    assert [row[0] for row in rows[1:]] == [*(c.feature for c in release.coefficients), "(intercept)"]
+    assert rows[-1][-1] == ""  # the intercept has no range
+    page = coefficients.table(release)
+    assert [tuple(page.head), *(tuple(cell.text for cell in row) for row in page.rows)] == rows
+    console = Console(width=200, color_system=None)
+    with console.capture() as capture:
+        console.print(grid(*rows))
+    for text in (capture.get(), summary_of(release)):
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        assert all(" ".join(filter(None, row)) in lines for row in rows)
+
+
+def test_levels_are_compared(release):
+    rows = difference_table(release)
+    assert rows[0] == ("level − other level", "difference", "std. error", "95 % interval")
+    assert [row[0] for row in rows[1:]] == ["town=b − a"]
+    (told,) = release.differences
+    assert with_error(told) == f"{rows[1][1]} ± {rows[1][2]}"
+
+
+def test_what_a_method_does_not_tell_is_left_out(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    numbers = np.column_stack([X["age"], rng.normal(size=len(X))])
+    release = release_of(TukeyRegression(3.0, 1e-6, calibration="strict", random_state=0).fit(numbers, y))
+    rows = coefficient_table(release)
+    assert rows[0] == ("feature", "coefficient")
+    assert with_error(release.intercept) == rows[-1][1]
+    assert difference_table(release)[1:] == []
