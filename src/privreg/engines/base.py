@@ -54,22 +54,11 @@ class Ranking(Protocol):
         ...
 
 
-class Rounded(Protocol):
+@dataclass(frozen=True)
+class Rounded:
     """Records as rows of 16-bit integers, kept for many passes."""
 
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        """The sum of task(columns × records, target)."""
-        ...
-
-
-class RoundedBlocks:
-    """Such rows, with their targets, in so many blocks that are here, or are loaded when they are looked at."""
-
-    def __init__(self, load: Callable[[int], tuple[Int16, Float64]], count: int, n_jobs: int | None) -> None:
-        self._load, self._count, self._n_jobs = load, count, n_jobs
-
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        return sum_in_threads(lambda b: task(*self._load(b)), self._count, self._n_jobs)
+    total: Callable[[Callable[[Int16, Float64], Any]], Any]  # of a task: the sum of task(columns × records, target)
 
 
 class Engine(ABC):

@@ -23,8 +23,8 @@ class ParquetFiles(Kind):
     """A `ParquetTable`, read by threads of this process."""
 
     def open(self, X: Any, y: Any, options: OpenOptions) -> Engine:
-        layout, number_rows = parquet_layout(X, y, options), partial(parquet_identities, X)
-        return StreamedEngine(file_parts(X, layout), layout, number_rows, options.n_jobs, options.progress)
+        layout = parquet_layout(X, y, options)
+        return StreamedEngine(file_parts(X, layout), layout, partial(parquet_identities, X), options)
 
     def tables(self, X: Any, columns: Sequence[str], categories: Categories | None) -> Iterator[Table]:
         missing = [name for name in columns if name not in X.columns]

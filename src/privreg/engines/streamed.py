@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Derived, RoundedBlocks, each_in_threads, runs_of_groups, sum_in_threads
-from privreg.engines.layout import Layout
-from privreg.engines.parts import Kept, Part
-from privreg.engines.parts_engine import PartsEngine, Task
+from privreg.engines.base import TARGET, Derived, Rounded, each_in_threads, runs_of_groups, sum_in_threads
+from privreg.engines.parts import Kept, Part, PartsEngine, Task
 from privreg.engines.spill import Place, Spill
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import Ranks, rank_column
@@ -31,16 +29,9 @@ _RUN = 2**24  # entries of a run of groups
 class StreamedEngine(PartsEngine):
     """Records that threads of this process read."""
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        layout: Layout,
-        number_rows: Callable[[Any], Int64],
-        n_jobs: int | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> None:
-        self._parts, self.n_jobs = list(parts), n_jobs
-        super().__init__(len(self._parts), layout, number_rows, progress)
+    def __init__(self, parts: Sequence[Part], *more: Any) -> None:
+        self._parts = parts
+        super().__init__(len(parts), *more)
 
     def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
         del columns  # a part knows what to read
@@ -78,7 +69,7 @@ class StreamedEngine(PartsEngine):
         else:
             on_part.fill(self._parts, self._found, column, out)
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> RoundedBlocks:
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
         spill, rows = Spill(), max(_ROUNDED // width, 1)
 
         def work(part: Part, kept: Kept) -> list[tuple[Place, Place]]:
@@ -86,7 +77,9 @@ class StreamedEngine(PartsEngine):
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
         blocks = [block for found in self._each("reading rows", work, range(len(self))) for block in found]
-        return RoundedBlocks(lambda b: (spill.read(blocks[b][0]), spill.read(blocks[b][1])), len(blocks), self.n_jobs)
+        return Rounded(
+            lambda total: sum_in_threads(lambda b: total(*map(spill.read, blocks[b])), len(blocks), self.n_jobs)
+        )
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts, spill = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1)), Spill()

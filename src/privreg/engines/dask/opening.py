@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from logging import CRITICAL
 from typing import Any
 
@@ -16,8 +16,7 @@ from privreg.data.parquet import ParquetTable
 from privreg.data.tables import read_identities
 from privreg.engines.base import Kind, OpenOptions
 from privreg.engines.dask.declared import as_declared, identities, unconverted
-from privreg.engines.dask.engine import DaskEngine
-from privreg.engines.dask.tasks import FileTasks, FrameTasks
+from privreg.engines.dask.engine import DaskFiles, DaskPartitions
 from privreg.engines.layout import make_layout
 from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
 from privreg.engines.registry import is_dask
@@ -61,7 +60,7 @@ class DaskFrames(Kind):
 
     lazy = True
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskPartitions:
         if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
             raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
         frame, target = _with_column(unconverted(X), y, "y")
@@ -81,7 +80,7 @@ class DaskFrames(Kind):
             column, kind = frame[[groups]].to_delayed(), frame._meta.dtypes[groups]
             return client.compute(delayed(identities, pure=False)(column, kind))
 
-        return DaskEngine(client, FrameTasks(frame, layout), layout, number_rows, options.progress)
+        return DaskPartitions(client, frame, layout, number_rows, options)
 
     def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
         """The predictions, as a series with the partitions of the frame."""
@@ -97,13 +96,10 @@ class DaskFrames(Kind):
 class ClusterFiles(Kind):
     """Parquet files that all workers can read at the same place: `OnCluster`."""
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskFiles:
         layout = parquet_layout(X.table, y, options)
-
-        def number_rows(name: str) -> Future:
-            return X.client.submit(parquet_identities, X.table, name, pure=False)
-
-        return DaskEngine(X.client, FileTasks(file_parts(X.table, layout)), layout, number_rows, options.progress)
+        number_rows = partial(X.client.submit, parquet_identities, X.table, pure=False)
+        return DaskFiles(X.client, file_parts(X.table, layout), layout, number_rows, options)
 
 
 @cache
