@@ -41,7 +41,9 @@ def choose_columns(
     """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
     categories = categories or {}
     chosen = choose_names(list(file.columns), file.path, target, features, drop, person, categories)
-    _check_target(file, target)
+    if file.columns[target] not in ("number", "boolean"):
+        held = "categories" if file.columns[target] == "category" else file.columns[target]
+        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
         raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
     named = bool(features)
@@ -94,27 +96,14 @@ def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> 
     return names
 
 
-def _joined(names: Sequence[str]) -> str:
-    """The same list again, as it can be typed."""
-    line = io.StringIO()
-    csv.writer(line).writerow(names)
-    return shlex.quote(line.getvalue().removesuffix("\r\n"))
-
-
 def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | str) -> SchemaError:
     """The error for a name that no column has, with the nearest one that there is."""
-    return SchemaError(f"{option}: no column {name!r} in {path}; {_advice(name, list(columns))}")
-
-
-def _advice(name: str, columns: list[str]) -> str:
-    if like_a_record(columns):
-        return _NOT_SHOWN
+    columns = list(columns)
     folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
     near = get_close_matches(name.casefold(), folded, n=1)
-    if near:
-        return f"did you mean {folded[near[0]]!r}?"
-    more = ", …" if len(columns) > _LISTED else ""
-    return f"it has {', '.join(map(repr, columns[:_LISTED]))}{more}"
+    listed = ", ".join(map(repr, columns[:_LISTED])) + (", …" if len(columns) > _LISTED else "")
+    advice = f"did you mean {folded[near[0]]!r}?" if near else f"it has {listed}"
+    return SchemaError(f"{option}: no column {name!r} in {path}; {_NOT_SHOWN if like_a_record(columns) else advice}")
 
 
 def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
@@ -131,13 +120,6 @@ def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], perso
             raise SchemaError(f"column {name!r} is in both --features and --drop; remove it from one of them")
         if features.count(name) > 1:
             raise SchemaError(f"--features: column {name!r} is listed twice")
-
-
-def _check_target(file: "DataFile", target: str) -> None:
-    kind = file.columns[target]
-    if kind not in ("number", "boolean"):
-        held = "categories" if kind == "category" else kind
-        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
 
 
 def _check_text(undeclared: list[str], named: bool) -> None:
@@ -157,7 +139,11 @@ def _check_text(undeclared: list[str], named: bool) -> None:
 
 
 def _leave_out(it: str, names: list[str], named: bool) -> str:
-    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {_joined(names)}"
+    if named:
+        return f"leave {it} out of --features"
+    line = io.StringIO()
+    csv.writer(line).writerow(names)
+    return f"leave {it} out with --drop {shlex.quote(line.getvalue().removesuffix('\r\n'))}"
 
 
 def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
@@ -166,7 +152,6 @@ def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: 
     if kind not in ("number", "boolean", "text", "category"):
         raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
     if declared is not None:
-        return (
-            typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, name in file.blank)
-        )
+        blank = name in file.blank
+        return typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, blank)
     return file.levels(name) if kind == "category" else None

@@ -127,12 +127,8 @@ class _Entries(list[tuple[str, Any]]):
 
 
 def _json_levels(name: str, entry: Any, file: Path) -> list[Any]:
-    wanted = f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers"
-    if type(entry) is not list or not entry:
-        raise SchemaError(wanted)
-    texts = all(isinstance(level, str) for level in entry)
-    if not texts and not all(_is_number(level) for level in entry):
-        raise SchemaError(wanted)
+    if type(entry) is not list or not entry or not (_all_text(entry) or all(map(_is_number, entry))):
+        raise SchemaError(f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers")
     return entry
 
 

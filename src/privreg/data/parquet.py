@@ -19,17 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privreg.data.base import DataFile, Levels, levels_type
-from privreg.data.files import PARQUET, check_start, first_bytes
-from privreg.data.parquet_columns import (
-    Conversion,
-    Conversions,
-    convert,
-    converted,
-    is_plain,
-    kind_of_type,
-    stored_type,
-)
-from privreg.data.paths import files_at
+from privreg.data.cells import convert, kind_of_type, stored_type
+from privreg.data.files import PARQUET, check_start, files_at, first_bytes
 from privreg.errors import SchemaError
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -121,8 +112,8 @@ class ParquetTable(DataFile):
         known = self._files.get(part.path)
         if known is None or known.rows[part.group : part.group + 1] != (part.rows,):
             raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
-        plan = self._plan(columns, categories, identifiers)
-        return self._batches(part.path, plan, row_groups=[part.group], use_threads=False)
+        options = {"row_groups": [part.group], "use_threads": False}
+        return self._batches(part.path, columns, categories, identifiers, **options)
 
     def no_rows(self, columns: Sequence[str], categories: Levels) -> pa.Table:
         """These columns as they come, without rows."""
@@ -157,32 +148,31 @@ class ParquetTable(DataFile):
                     f"column {name!r} is of type {other} in {there}, but {kind} in {path}; write one type in all files"
                 )
 
-    def _plan(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Conversions:
-        plan: dict[str, Conversion | None] = {}
-        for name in columns:
-            (kind, _), *others = self._types[name]
-            levels = levels_type(name, categories[name]) if name in categories else None
-            plain = levels is None and not others and is_plain(kind)
-            as_asked = partial(convert, name=name, levels=levels, identifier=name in identifiers, cast=bool(others))
-            plan[name] = None if plain else as_asked
-        return plan
-
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         kinds = {name: self._types[name][0][0] for name in columns}
         values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
-        return converted(empty, self._plan(columns, categories, identifiers))
+        return self._convert(empty, columns, categories, identifiers)
 
     def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
-        plan = self._plan(columns, categories, identifiers)
         for path in self._files:
-            yield from self._batches(path, plan, use_threads=True)
+            yield from self._batches(path, columns, categories, identifiers, use_threads=True)
 
-    def _batches(self, path: str, plan: Conversions, **options: Any) -> Iterator[pa.Table]:
-        rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(plan), 1) + 1)
-        with self._open(path, len(plan)) as file:
-            for batch in _each(path, file.iter_batches(rows, columns=list(plan), **options)):
-                yield _guarded(path, partial(converted, batch, plan))
+    def _batches(self, path: str, columns: Sequence[str], *asked: Any, **options: Any) -> Iterator[pa.Table]:
+        rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(columns), 1) + 1)
+        with self._open(path, len(columns)) as file:
+            for batch in _each(path, file.iter_batches(rows, columns=list(columns), **options)):
+                yield _guarded(path, partial(self._convert, batch, columns, *asked))
+
+    def _convert(
+        self, batch: pa.RecordBatch, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]
+    ) -> pa.Table:
+        arrays = {}
+        for name in columns:
+            levels = levels_type(name, categories[name]) if name in categories else None
+            several = len(self._types[name]) > 1
+            arrays[name] = convert(batch.column(name), name, levels, name in identifiers, several)
+        return pa.table(arrays)
 
     def _open(self, path: str, columns: int) -> pq.ParquetFile:
         """A handle of its own, for a reader of so many columns."""

@@ -23,9 +23,8 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
-from privreg.data.cells import numbers_in
 from privreg.data.features import Feature
-from privreg.data.frames import Categories, Codes, columns_of, numbers, undeclared
+from privreg.data.frames import Categories, Codes, columns_of, numbers, numbers_in, undeclared
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
 
