@@ -1,4 +1,4 @@
-"""Cells of files, in columns of arrow's, each read by a fixed rule that looks at this cell alone. Of those that are text:
+"""Cells of files, in columns of arrow's, each read by a fixed rule that looks at this cell alone. Of text:
 
 - blanks (ASCII) around a cell are no part of it;
 - a number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional

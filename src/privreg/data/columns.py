@@ -143,7 +143,8 @@ def _leave_out(it: str, names: list[str], named: bool) -> str:
         return f"leave {it} out of --features"
     line = io.StringIO()
     csv.writer(line).writerow(names)
-    return f"leave {it} out with --drop {shlex.quote(line.getvalue().removesuffix('\r\n'))}"
+    typed = shlex.quote(line.getvalue().removesuffix("\r\n"))
+    return f"leave {it} out with --drop {typed}"
 
 
 def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:

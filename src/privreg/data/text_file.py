@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -65,14 +65,8 @@ class TextFile(DataFile):
         def work(block: bytes) -> pa.Table:
             return self._convert(self._cells(block, columns), categories, identifiers)
 
-        ahead: deque[Future[pa.Table]] = deque()  # a few tables, made before they are asked for
         with open_text(self.path) as text, ThreadPoolExecutor(_THREADS) as pool:
-            for block in self._blocks(text):
-                ahead.append(pool.submit(work, block))
-                if len(ahead) > _THREADS:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
+            yield from filter(len, _in_order(pool.submit(work, block) for block in self._blocks(text)))
 
     def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         arrays = {}
@@ -125,10 +119,8 @@ class TextFile(DataFile):
         # Threads would leave the rows without numbers.
         reading = pa_csv.ReadOptions(block_size=len(block) + 1, column_names=self._names, use_threads=False)
         parsing = pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip)
-        types = {name: pa.string() for name in self._names}
-        texts = pa_csv.ConvertOptions(
-            check_utf8=False, column_types=types, null_values=[], include_columns=list(columns)
-        )
+        types, wanted = {name: pa.string() for name in self._names}, list(columns)
+        texts = pa_csv.ConvertOptions(check_utf8=False, column_types=types, null_values=[], include_columns=wanted)
         table = None
         with suppress(pa.ArrowException):  # its message may quote a cell
             table = pa_csv.read_csv(pa.BufferReader(b"\n" + block), reading, parsing, texts)
@@ -156,6 +148,16 @@ def _with_odd_rows(table: pa.Table, odd: dict[int, bool]) -> pa.Table:
     is_odd[list(odd)] = True
     is_blank[[place for place, more in odd.items() if not more]] = True
     return table.take(pa.array(np.cumsum(~is_odd) - 1, mask=is_odd).filter(pa.array(~is_blank)))
+
+
+def _in_order(begun: Iterable[Future[pa.Table]]) -> Iterator[pa.Table]:
+    """The results one after another, with a few computed ahead."""
+    ahead: deque[Future[pa.Table]] = deque()
+    for one in begun:
+        ahead.append(one)
+        if len(ahead) > _THREADS:
+            yield ahead.popleft().result()
+    yield from (one.result() for one in ahead)
 
 
 def _closed_quotes(separator: str) -> re.Pattern[str]:
