@@ -6,6 +6,7 @@ another is read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -121,24 +122,14 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
         series = decoded(series)
     codes = np.full(len(series), -1, np.int32)
     for code, level in enumerate(levels):
-        _check_fits(series, level, name)
         try:
+            _equal(series[:0], level)  # whether the types can be compared shows without a value
+        except Exception:  # each library has its own
+            kind = kind_of(series)
+            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind}") from None
+        with suppress(Exception):  # no value is an error; what does not fit the level is another
             codes[_equal(series, level)] = code
-        except Exception:  # no value is an error; what does not fit the level is another
-            continue
     return codes
-
-
-def _check_fits(series: nw.Series[Any], level: Any, name: Any) -> None:
-    """Raise SchemaError if the types cannot be compared, which shows without a value."""
-    try:
-        _equal(series[:0], level)
-    except Exception:  # each library has its own
-        fits = False
-    else:
-        fits = True
-    if not fits:
-        raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}")
 
 
 def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,13 +35,6 @@ class RowGroup:
     path: str
     group: int
     rows: int = field(repr=False)
-
-
-class _Footer(NamedTuple):
-    """What is kept of a file: its size and the time of its last change, and the rows of its row groups."""
-
-    stamp: tuple[int, int]
-    rows: tuple[int, ...]
 
 
 class ParquetTable(DataFile):
@@ -77,10 +70,11 @@ class ParquetTable(DataFile):
         _check_apart(paths)
         with ThreadPoolExecutor(min(len(paths), _THREADS)) as pool:
             found = dict(zip(map(str, paths), pool.map(_look, paths), strict=True))
-        # Absolute, because other processes may work in another folder.
-        self._files = {os.path.abspath(path): footer for path, (_, footer) in found.items()}
-        self.columns, self._types = _agreed({path: schema for path, (schema, _) in found.items()})
-        self._enums = set.intersection(*(_enums(schema) for schema, _ in found.values()))
+        # Of each file its stamp and the rows of its row groups. Absolute, since other processes work elsewhere.
+        self._files = {os.path.abspath(path): (stamp, rows) for path, (_, stamp, rows) in found.items()}
+        schemas = {path: schema for path, (schema, *_) in found.items()}
+        self.columns, self._types = _agreed(schemas)
+        self._enums = set.intersection(*({f.name for f in s if _marked(f, b"_PL_ENUM")} for s in schemas.values()))
 
     def __repr__(self) -> str:
         count = len(self._files)
@@ -102,15 +96,14 @@ class ParquetTable(DataFile):
     def parts(self) -> tuple[RowGroup, ...]:
         """The row groups of all files, in order, without empty ones: each can be read independently."""
         files = self._files.items()
-        return tuple(RowGroup(path, i, rows) for path, footer in files for i, rows in enumerate(footer.rows) if rows)
+        return tuple(RowGroup(path, i, rows) for path, (_, groups) in files for i, rows in enumerate(groups) if rows)
 
     def part_tables(
         self, part: RowGroup, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
     ) -> Iterator[pa.Table]:
         """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
         self._check(columns, categories, identifiers)
-        known = self._files.get(part.path)
-        if known is None or known.rows[part.group : part.group + 1] != (part.rows,):
+        if self._files.get(part.path, ((), ()))[1][part.group : part.group + 1] != (part.rows,):
             raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
         options = {"row_groups": [part.group], "use_threads": False}
         return self._batches(part.path, columns, categories, identifiers, **options)
@@ -176,7 +169,7 @@ class ParquetTable(DataFile):
 
     def _open(self, path: str, columns: int) -> pq.ParquetFile:
         """A handle of its own, for a reader of so many columns."""
-        stamp = self._files[path].stamp
+        stamp, _ = self._files[path]
         if _stamp(path) != stamp:
             raise SchemaError(f"{path} has changed since its columns were looked at; start again")
         options = {"buffer_size": min(_BUFFER, _BUFFERS // max(columns, 1) + 1), "pre_buffer": False}
@@ -194,7 +187,7 @@ def _check_apart(paths: Sequence[Path]) -> None:
         places[place] = path
 
 
-def _look(path: Path) -> tuple[pa.Schema, _Footer]:
+def _look(path: Path) -> tuple[pa.Schema, tuple[int, int], tuple[int, ...]]:
     start = first_bytes(path)
     if not PARQUET.recognises(path, start):
         check_start(path, start)
@@ -202,10 +195,11 @@ def _look(path: Path) -> tuple[pa.Schema, _Footer]:
     stamp = _stamp(path)
     footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))
     rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
-    return _guarded(path, lambda: footer.schema.to_arrow_schema()), _Footer(stamp, rows)
+    return _guarded(path, lambda: footer.schema.to_arrow_schema()), stamp, rows
 
 
 def _stamp(path: str | Path) -> tuple[int, int]:
+    """The size of a file, and the time of its last change."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 
@@ -252,8 +246,9 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     return fields
 
 
-def _enums(schema: pa.Schema) -> set[str]:
-    return {f.name for f in schema if any(key.startswith(b"_PL_ENUM") for key in f.metadata or {})}
+def _marked(column: pa.Field, mark: bytes) -> bool:
+    """Whether polars has written down that this is one of its types."""
+    return any(key.startswith(mark) for key in column.metadata or {})
 
 
 def _guarded(path: Path | str, function: Callable[[], Any]) -> Any:
@@ -273,7 +268,7 @@ def _each(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def _dictionaries(path: str, file: pq.ParquetFile, column: str) -> Iterator[pa.Array | None]:
     """The dictionaries of a column; None for one that was, or would be, made of the values present."""
-    if any(key.startswith(b"_PL_CATEGORICAL") for key in file.schema_arrow.field(column).metadata or {}):
+    if _marked(file.schema_arrow.field(column), b"_PL_CATEGORICAL"):
         yield None
     for group in range(file.num_row_groups):
         if not _has_dictionary(file.metadata.row_group(group), column):

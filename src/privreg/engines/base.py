@@ -181,24 +181,16 @@ class _Column:
         return self._known[task] if task in self._known else self._engine.totals([(self._number, task)])[0]
 
 
-class Elementwise(tuple[Any, ...]):
-    """Results that are added one by one."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Any) -> "Elementwise":
-        return Elementwise(a + b for a, b in zip(self, other, strict=True))
-
-
 def features_of(tasks: Tasks) -> list[int]:
     """The features that a block for these tasks must have."""
     return [j for j, _ in tasks if j != TARGET]
 
 
-def each_total(block: Block, tasks: Tasks) -> Elementwise:
-    """Each task's result for its column of the block."""
+def each_total(block: Block, tasks: Tasks) -> NDArray[np.object_]:
+    """Each task's result for its column of the block, as objects, which are added one by one."""
     features = iter(block.values)
-    return Elementwise(task(block.target if j == TARGET else next(features)) for j, task in tasks)
+    found = (task(block.target if j == TARGET else next(features)) for j, task in tasks)
+    return np.fromiter(found, np.object_, len(tasks))
 
 
 def added(found: Iterable[T]) -> T:

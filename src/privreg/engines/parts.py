@@ -76,7 +76,7 @@ def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None 
             yield Block([column[a : a + size] for column in values], target[a : a + size])
 
 
-def part_totals(part: Part, kept: Kept, tasks: Tasks) -> base.Elementwise:
+def part_totals(part: Part, kept: Kept, tasks: Tasks) -> NDArray[np.object_]:
     """The tasks' results for their columns."""
     return base.added(each_total(block, tasks) for block in records_of(part, kept, features_of(tasks)))
 

@@ -16,7 +16,7 @@ from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, Rounded, each_in_threads, runs_of_groups, sum_in_threads
 from privreg.engines.parts import Kept, Part, PartsEngine, Task
 from privreg.engines.spill import Place, Spill
-from privreg.kernels.pairs import concordance
+from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import Ranks, rank_column
 from privreg.kernels.threads import single_threaded_blas
 
@@ -110,7 +110,9 @@ class StreamedRanking:
     def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
         first = self._rank(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self.load(pivot)
         self._engine.tell("counting pairs")
-        return concordance(first, _Loaded(self, columns), self._engine.n_jobs)
+        made, n_jobs = make_pivot(first), self._engine.n_jobs
+        counts = each_in_threads(lambda i: count_pairs(made, self.load(columns[i])), len(columns), n_jobs)
+        return np.array(counts, np.int64)
 
     def load(self, column: int) -> Ranks:
         """The ranks of a column."""
@@ -134,16 +136,3 @@ class StreamedRanking:
             n = self._engine.n_records
             self._buffers.room = np.empty(n), np.empty((2, n), np.uint64)
         return self._buffers.room
-
-
-class _Loaded(Sequence[Ranks]):
-    """Columns that are loaded when they are looked at."""
-
-    def __init__(self, ranking: StreamedRanking, columns: Sequence[int]) -> None:
-        self._ranking, self._columns = ranking, columns
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._ranking.load(self._columns[at])

@@ -47,10 +47,6 @@ class DaskEngine(PartsEngine):
     def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
         """task(part, kept, …) for each part, with what is given for it."""
 
-    @abstractmethod
-    def _rank(self, column: int) -> Future:
-        """The ranks of a feature or the TARGET, on some worker."""
-
     # ---- tasks
 
     def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
@@ -115,7 +111,8 @@ class DaskEngine(PartsEngine):
         """The ranks of a column, on some worker."""
         if isinstance(column, Derived):
             return self._call(_rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
-        return self._rank(column)
+        wanted = [] if column == TARGET else [column]
+        return self._call(_rank_pieces, self._run(on_part.read_column, wanted, [[column]] * len(self._found)))
 
 
 class DaskRanking:
@@ -151,7 +148,10 @@ class DaskFiles(DaskEngine):
         each = zip(self._parts, self._found, given, strict=True)
         return [self._call(_on_part, task, part, found, *more) for part, found, more in each]
 
-    def _rank(self, column: int) -> Future:
+    def ranks(self, column: int | Derived) -> Future:
+        """One worker reads a whole column, so that no more than its ranks is kept."""
+        if isinstance(column, Derived):
+            return super().ranks(column)
         return self._call(_rank_parts, self._parts, self._found, column)
 
 
@@ -164,25 +164,18 @@ class DaskPartitions(DaskEngine):
         super().__init__(int(frame.npartitions), layout, *more)
 
     def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
-        return self._client.compute(self._tasks(task, columns, given))
-
-    def _rank(self, column: int) -> Future:
-        wanted = [] if column == TARGET else [column]
-        pieces = self._tasks(on_part.read_column, wanted, [[column]] * len(self._found))
-        return self._client.compute(delayed(_rank_pieces, pure=False)(pieces))
-
-    def _tasks(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
-        """Tasks of a graph that reads the frames, so that they are read when they are needed, not all at first.
+        """Tasks of one graph with the frames, so that they are read when they are needed, not all at first.
 
         What is given is hidden from Dask, which would look for futures in it.
         """
         names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
         # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
         frames = self._frame[names].simplify().to_delayed(optimize_graph=False)
-        return [
+        tasks = [
             delayed(partial(self._read, task, more), pure=False, traverse=False)(frame, found)
             for frame, found, more in zip(frames, self._found, given, strict=True)
         ]
+        return self._client.compute(tasks)
 
 
 @dataclass(frozen=True)
