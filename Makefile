@@ -2,13 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint browser lowest package bench bench-scaling accuracy audit paper theory readme docs clean
+.PHONY: demo test coverage kernels lint browser lowest package bench bench-scaling accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
 
-test: lint browser
+test: .venv/.stamp-test browser
+	@$(MAKE) -j 2 lint kernels
 	$(BIN)/pytest -n auto --dist worksteal
+
+# The share of lines that the tests run; writes it into CONTRIBUTING.md.
+coverage: .venv/.stamp-test browser kernels
+	$(BIN)/pytest -n auto --dist worksteal --cov=privreg --cov-report=term --cov-report=json:build/coverage.json
+	$(BIN)/python benchmarks/note_coverage.py build/coverage.json
+
+# Machine code for the tests, compiled once and not by each of their processes.
+kernels: .venv/.stamp-test
+	@$(BIN)/python tests/helpers/compile_kernels.py
 
 # Chromium, for the tests that look at pages. Where it is not there and cannot be installed, they are skipped.
 browser:
@@ -74,7 +84,7 @@ paper: .venv/.stamp-test
 # behind the strict Tukey settings: make accuracy DATA=folder of <task>_<name>.parquet files
 accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/intervals.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
 
 # Whether the guarantee holds, on the whole program: record and replay, bugs put in on purpose, floating point, black-box

@@ -1,5 +1,6 @@
 """A mistake is answered at once: nothing that takes seconds to load has been loaded. Real processes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,13 +15,23 @@ from privreg.privacy.ledger.request import Request
 HEAVY = ("sklearn", "numba", "opendp", "scipy", "narwhals", "pandas", "matplotlib", "dp_accounting", "dask")
 ARROW = ("pyarrow", "numpy")
 CODE = """
-import sys
+import contextlib, io, json, os, sys
 from privreg.cli.app import app
-try:
-    app(sys.argv[1:], prog_name="privreg")
-except SystemExit as end:
-    print(*(name for name in sys.modules if "." not in name))
-    raise
+
+def answered(words):
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        try:
+            app(words, prog_name="privreg")
+        except SystemExit as end:
+            return end.code, said.getvalue(), [name for name in sys.modules if "." not in name]
+
+for words in json.load(sys.stdin):
+    sys.stdout.flush()
+    if os.fork() == 0:  # each case begins with what every command has loaded
+        print(json.dumps(answered(words)), flush=True)
+        os._exit(0)
+    os.wait()
 """
 FIT = ("fit", "people.csv", "--target", "pay", "--epsilon", "1")
 SELECT = ("select", "people.csv", "--target", "pay", "--k", "1", "--epsilon", "1")
@@ -130,30 +141,36 @@ def folder(tmp_path_factory):
     return folder
 
 
-def answer(folder, words, status, text):
-    """The names of all modules that were loaded."""
+@pytest.fixture(scope="module")
+def answers(folder):
+    """Of each case: exit status, what was said, and the modules that were loaded."""
+    before = sorted(folder.rglob("*"))
+    cases = AT_ONCE | WITH_ARROW
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *words], cwd=folder, capture_output=True, text=True, check=False,
-        env=os.environ | {"NO_COLOR": "1"},
+        [sys.executable, "-c", CODE], cwd=folder, capture_output=True, text=True, check=True,
+        input=json.dumps([words for words, _ in cases.values()]), env=os.environ | {"NO_COLOR": "1"},
     )  # fmt: skip
-    assert done.returncode == status, done.stderr
-    assert text in done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stdout.split()
+    assert done.stderr == ""
+    assert sorted(folder.rglob("*")) == before
+    return dict(zip(cases, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+def loaded(answer, status, text):
+    """The modules that were loaded for the right answer."""
+    assert answer[0] == status, answer[1]
+    assert text in answer[1]
+    assert answer[1].count("\n") == 1, answer[1]
+    return set(answer[2])
 
 
 @pytest.mark.parametrize("case", AT_ONCE)
-def test_what_is_typed_is_checked_before_anything_is_loaded(folder, case):
-    words, text = AT_ONCE[case]
-    before = sorted(folder.rglob("*"))
-    loaded = answer(folder, words, 3 if text.startswith("refused") else 2, text)
-    assert not {*HEAVY, *ARROW} & set(loaded)
-    assert sorted(folder.rglob("*")) == before
+def test_what_is_typed_is_checked_before_anything_is_loaded(answers, case):
+    text = AT_ONCE[case][1]
+    assert not {*HEAVY, *ARROW} & loaded(answers[case], 3 if text.startswith("refused") else 2, text)
 
 
 @pytest.mark.parametrize("case", WITH_ARROW)
-def test_kinds_of_columns_are_checked_before_anything_but_arrow_is_loaded(folder, case):
-    words, text = WITH_ARROW[case]
-    loaded = answer(folder, words, 2, text)
-    assert "pyarrow" in loaded
-    assert not set(HEAVY) & set(loaded)
+def test_kinds_of_columns_are_checked_before_anything_but_arrow_is_loaded(answers, case):
+    modules = loaded(answers[case], 2, WITH_ARROW[case][1])
+    assert "pyarrow" in modules
+    assert not set(HEAVY) & modules

@@ -131,7 +131,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, kind):
         assert path.stat().st_size > copies << 21
         return pool, resident
 
-    small, large = used(4), used(32)
+    small, large = used(4), used(16)
     assert large[0] < small[0] + 24
     assert large[1] < small[1] + 64
 

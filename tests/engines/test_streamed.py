@@ -290,8 +290,8 @@ def test_a_file_that_goes_away_is_named(frame, tmp_path):
 
 
 def test_memory_does_not_grow_with_the_table(tmp_path):
-    """A table of 320 MB is fitted with far less; were it held once, that alone would be more than is allowed."""
-    n, d = 200_000, 200
+    """A table of 240 MB is fitted with far less; were it held once, that alone would be more than is allowed."""
+    n, d = 150_000, 200
     rng = np.random.default_rng(0)
     schema = pa.schema([*((f"x{j}", pa.float64()) for j in range(d)), ("y", pa.float64())])
     with pq.ParquetWriter(tmp_path / "wide.parquet", schema, use_dictionary=False) as writer:

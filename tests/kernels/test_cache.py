@@ -26,13 +26,21 @@ NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 
 
-@pytest.fixture
-def package(tmp_path):
-    """A copy of the package whose folders cannot be written to."""
-    place = tmp_path / "site" / "privreg"
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    place = tmp_path_factory.mktemp("installed") / "site" / "privreg"
     shutil.copytree(Path(privreg.__file__).parent, place, ignore=shutil.ignore_patterns("__pycache__"))
-    read_only(place)
     return place
+
+
+@pytest.fixture
+def package(installed):
+    """A copy of the package whose folders cannot be written to."""
+    read_only(installed)
+    yield installed
+    for left in [path for path in installed.rglob("__pycache__") if path.parent.name != "__pycache__"]:
+        left.parent.chmod(0o755)
+        shutil.rmtree(left)
 
 
 def read_only(place):
@@ -79,11 +87,11 @@ def test_file_modes_hold_for_these_processes(package):
 def test_a_service_without_a_home_can_fit(package, tmp_path):
     data = tmp_path / "people.csv"
     data.write_text("a,y\n" + "".join(f"{i % 7},{i % 7 + i % 3}\n" for i in range(500)))
-    before = sorted(tmp_path.rglob("*"))
+    before = [*sorted(tmp_path.rglob("*")), *sorted(package.parent.rglob("*"))]
     done = run(package, FIT, "fit", data, "--target", "y", "--epsilon", "1")
     assert done.returncode == 0, done.stderr
     assert "Spent ε = 1" in done.stdout
-    assert sorted(tmp_path.rglob("*")) == before
+    assert [*sorted(tmp_path.rglob("*")), *sorted(package.parent.rglob("*"))] == before
 
 
 def test_without_a_safe_place_nothing_is_cached(package):
@@ -106,18 +114,27 @@ def test_the_second_process_finds_what_the_first_compiled(package, tmp_path, pla
     assert cached(package, **settings) == (1, path)
 
 
+@pytest.fixture(scope="module")
+def sample(installed, tmp_path_factory):
+    """What a process leaves in a cache: the name of its folder, and those of the files in it."""
+    read_only(installed)
+    own = tmp_path_factory.mktemp("sample")
+    own.chmod(0o700)
+    path = Path(cached(installed, NUMBA_CACHE_DIR=own)[1])
+    return path.name, os.listdir(path)
+
+
 @pytest.fixture
-def trap(package, tmp_path):
+def trap(sample, tmp_path):
     """A function that fills a folder with cache files which leave a mark if they are loaded."""
-    mark, sample = tmp_path / "loaded", tmp_path / "sample"
-    sample.mkdir(0o700)
-    path = Path(cached(package, NUMBA_CACHE_DIR=sample)[1])
+    mark = tmp_path / "loaded"
+    path, names = sample
 
     def fill(folder):
-        for below in ("", path.name, f"privreg-kernels/{path.name}", f"privreg/privreg-kernels/{path.name}"):
+        for below in ("", path, f"privreg-kernels/{path}", f"privreg/privreg-kernels/{path}"):
             place = folder / below
             place.mkdir(parents=True, exist_ok=True)
-            for name in os.listdir(path):
+            for name in names:
                 (place / name).write_bytes(pickle.dumps(_Mark(str(mark))))
         return sorted(folder.rglob("*"))
 

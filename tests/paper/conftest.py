@@ -39,6 +39,6 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="session")
 def finished(data, tmp_path_factory):
     out = tmp_path_factory.mktemp("finished")
-    result = run(*command(data, out, "--json"))
+    result = run(*command(data, out, "--jobs", "2", "--json"))
     assert result.returncode == 0, result.stderr
     return out, result

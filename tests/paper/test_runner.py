@@ -80,7 +80,7 @@ def test_kill_and_power_loss_cost_only_the_running_trials(data, finished, tmp_pa
 
 @pytest.mark.parametrize("finished_trials", [0, 3])  # with 0, the workers are still starting
 def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path, finished_trials):
-    words = [PRIVREG, *map(str, command(data, tmp_path, "--trials", "2000"))]
+    words = [PRIVREG, *map(str, command(data, tmp_path, "--trials", "2000", "--jobs", "2"))]
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
     while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < finished_trials:
@@ -104,7 +104,7 @@ def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp
 
 
 def test_a_process_that_dies_costs_its_trial_and_the_run_goes_on(data, tmp_path):
-    words = [str(w) for w in command(data, tmp_path, "--jobs", "1")]
+    words = [str(w) for w in command(data, tmp_path)]
     process = subprocess.Popen([PRIVREG, *words], stderr=subprocess.PIPE, text=True)
     while not (tmp_path / JOURNAL).exists() or not lines(tmp_path):
         time.sleep(0.02)

@@ -106,7 +106,7 @@ def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(t
             parent.stdin.write("fit\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
-            time.sleep(moments.uniform(0, 4 * one_fit))
+            time.sleep(moments.uniform(0, 2 * one_fit))
             with suppress(ProcessLookupError):  # the budget was spent
                 os.kill(child, signal.SIGKILL)
             assert parent.stdout.readline() == "gone\n"

@@ -1,6 +1,6 @@
 """How often 95 % intervals cover the true coefficient, by simulation; writes results/flagship/coverage.json.
 
-    python benchmarks/coverage.py [--tables N]
+    python benchmarks/intervals.py [--tables N]
 
 Well-specified linear models, ε = 1, δ = 1e-6, noise seeded. `independent` and `correlated` (0.7^|i−j|) columns are
 what the intervals are made for; `collinear` (a random square mixing of normal columns) and `skewed` (log-normal

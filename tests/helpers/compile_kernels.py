@@ -1,0 +1,32 @@
+"""Compile every kernel once, in two processes at a time: otherwise each process of the test suite compiles them all.
+
+`make test` runs this beside the linters. Where the kernels are in the cache already, it takes a few seconds.
+"""
+
+import warnings
+from multiprocessing import get_context
+
+# Each fit needs kernels that the others do not; the first two take longest.
+FITS = {
+    "SubLasso": {"k": 3},
+    "PrivateLinearRegression": {"k": 3},
+    "TukeyRegression": {"epsilon": 20.0},
+    "BoostedAdaSSP": {},
+}
+
+
+def compile_for(name):
+    import numpy as np
+
+    import privreg
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # noise from a seed
+        getattr(privreg, name)(**FITS[name], random_state=0).fit(X, X[:, 0] + rng.normal(size=2000))
+
+
+if __name__ == "__main__":
+    with get_context("spawn").Pool(2) as pool:
+        pool.map(compile_for, FITS, chunksize=1)
