@@ -17,8 +17,8 @@ MARK = "<!-- coverage -->"
 def with_coverage(page: str, percent: float) -> str:
     """The page with its marked line replaced."""
     line = (
-        f"The tests run {percent:.0f} % of the lines of `src/privreg` (`make coverage`). Compiled kernels do not show in "
-        f"that number, nor does what runs only in processes of its own. {MARK}"
+        f"The tests run {percent:.0f} % of the lines of `src/privreg` (`make coverage`). Compiled kernels do not show "
+        f"in that number, nor does what runs only in processes of its own. {MARK}"
     )
     page, replaced = re.subn(rf"^.*{MARK}.*$", line, page, flags=re.MULTILINE)
     if replaced != 1:
