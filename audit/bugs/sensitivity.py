@@ -11,17 +11,16 @@ import privreg.estimators.private_linear.estimator
 import privreg.mechanisms.persons
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.engines import memory
-from privreg.estimators import dp_kendall
+from privreg.estimators import dp_kendall, sub_lasso
 from privreg.estimators.private_linear import design, fitting
-from privreg.estimators.sub_lasso import SubLasso
-from privreg.kernels import ranks
+from privreg.kernels import lasso, ranks
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
 from privreg.mechanisms import depth, mean, screening
 from privreg.privacy.events import Gaussian, GaussianMatrix
 
 
-def _half_the_sum(name: str, mu_squared: float) -> Gaussian:
-    step = Gaussian.costing(name, mu_squared, mean.GRID)
+def _half_the_sum(name: str, mu_squared: float, **about: Any) -> Gaussian:
+    step = Gaussian.costing(name, mu_squared, mean.GRID, **about)
     return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
 
 
@@ -31,12 +30,8 @@ def _clip_after_summing(values: Any, centre: float, clip: float) -> Any:
     return np.array([np.int64(np.rint(total / clip * mean.GRID))])
 
 
-def _vote_with_weight(self: Any, records: Any, group: Any, models: int) -> Any:
-    votes = _votes(self, records, group, models)
-    return votes * (1 + np.bincount(group, minlength=1).max(initial=0))
-
-
-_votes = SubLasso._votes
+def _vote_with_weight(rows: Any, target: Any, bounds: Any, k: int, alpha: float) -> Any:
+    return lasso.count_votes(rows, target, bounds, k, alpha) * (1 + np.diff(bounds).max(initial=0))
 
 
 def _tau_b(first: Any, columns: Any, n_jobs: Any = None) -> Any:  # noqa: ARG001
@@ -99,7 +94,7 @@ BUGS = {
     ),
     "votes with weights": Bug(
         "votes multiplied by the size of the largest group",
-        changing((SubLasso, "_votes", _vote_with_weight)),
+        changing((sub_lasso, "count_votes", _vote_with_weight)),
         "SubLasso",
         "statistics",
     ),

@@ -153,11 +153,7 @@ def read_target(data: Any) -> Float64:
     """Turn any supported one-dimensional input into float64, NaN where a value is missing."""
     if data is None:
         raise SchemaError("This estimator requires y to be passed, but the target y is None")
-    frame = _frame(data)
-    if isinstance(frame, nw.DataFrame):
-        if len(frame.columns) != 1:
-            raise SchemaError("y must be one column")
-        return numbers(next(frame.iter_columns()), "the target")
+    frame = _one_column(data, "y")
     if isinstance(frame, nw.Series):
         return numbers(frame, "the target")
     array = _list_of_numbers(data) if is_list(data) else _array(data, "y")
@@ -184,11 +180,7 @@ def read_identities(data: Any) -> NDArray[np.int64]:
         values = np.ma.getdata(data).astype(np.object_)
         values[np.ma.getmaskarray(data)] = None
         data = values
-    frame = _frame(data)
-    if isinstance(frame, nw.DataFrame):
-        if len(frame.columns) != 1:
-            raise SchemaError("groups must be one column")
-        frame = next(frame.iter_columns())
+    frame = _one_column(data, "groups")
     if isinstance(frame, nw.Series):
         return identities.of_series(frame)
     if is_list(data):  # one by one: whether all are pairs would depend on each
@@ -241,6 +233,16 @@ def _frame(data: Any) -> Any:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise SchemaError(f"column names must be unique: {error}") from error
+
+
+def _one_column(data: Any, what: str) -> Any:
+    """The same, where a frame must have one column, which is taken out of it."""
+    frame = _frame(data)
+    if not isinstance(frame, nw.DataFrame):
+        return frame
+    if len(frame.columns) != 1:
+        raise SchemaError(f"{what} must be one column")
+    return next(frame.iter_columns())
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:

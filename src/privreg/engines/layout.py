@@ -7,7 +7,6 @@ from typing import Any
 import narwhals as nw
 
 from privreg.data.features import Feature
-from privreg.data.frames import declared_levels
 from privreg.data.tables import Categories, read_table, read_target
 from privreg.engines.base import TARGET, Block
 
@@ -50,10 +49,9 @@ class Layout:
 def make_layout(frame: Any, features: Sequence[Any], target: Any, categories: Categories | None) -> Layout:
     """The layout of a table, from a frame of its types. Only these types, and declared levels, are looked at."""
     chosen = nw.from_native(frame, eager_only=True).select(list(features))
-    levels = {name: list(given) for name, given in (categories or {}).items()}
-    table = read_table(chosen.to_native(), levels)
-    for name, series in zip(chosen.columns, chosen.iter_columns(), strict=True):
-        found = levels.get(name) or declared_levels(series, name)
-        if found is not None:
-            levels[name] = found
+    table = read_table(chosen.to_native(), categories)
+    levels: dict[Any, list[Any]] = {}
+    for feature in table.features:
+        if feature.code is not None:
+            levels.setdefault(chosen.columns[feature.source], []).append(feature.level)
     return Layout(tuple(table.features), tuple(chosen.columns), levels, target, tuple(table.undeclared))

@@ -74,25 +74,27 @@ def total(part: Part, kept: Kept, task: Callable[[Block], T], columns: Sequence[
     return base.added(map(task, records_of(part, kept, columns, base.ROWS)))
 
 
-def derive(part: Part, kept: Kept, derived: Derived) -> Float64:
-    """The values of a derived column."""
-    return np.concatenate([derived.task(b) for b in records_of(part, kept, derived.columns, base.ROWS)])
-
-
-def read_column(part: Part, kept: Kept, column: int) -> Float64:
-    """A feature or the TARGET."""
-    blocks = records_of(part, kept, [] if column == TARGET else [column])
-    return np.concatenate([b.target if column == TARGET else b.values[0] for b in blocks])
+def read_column(part: Part, kept: Kept, column: int | Derived) -> Float64:
+    """A feature, the TARGET or a derived column."""
+    return np.concatenate(list(_pieces(part, kept, column)))
 
 
 def fill(parts: Sequence[Part], found: Sequence[Complete], column: int, out: Float64) -> None:
-    """A feature or the TARGET of all parts, into an array for all records."""
+    """A column of all parts, into an array for all records."""
     first = 0
     for part, complete in zip(parts, found, strict=True):
-        for block in records_of(part, complete.kept, [] if column == TARGET else [column]):
-            values = block.target if column == TARGET else block.values[0]
+        for values in _pieces(part, complete.kept, column):
             out[first : first + values.size] = values
             first += values.size
+
+
+def _pieces(part: Part, kept: Kept, column: int | Derived) -> Iterator[Float64]:
+    if isinstance(column, Derived):
+        yield from map(column.task, records_of(part, kept, column.columns, base.ROWS))
+    elif column == TARGET:
+        yield from (block.target for block in records_of(part, kept, []))
+    else:
+        yield from (block.values[0] for block in records_of(part, kept, [column]))
 
 
 def rounded(

@@ -74,7 +74,7 @@ class StreamedEngine(PartsEngine):
     def fill(self, column: int | Derived, out: Float64) -> None:
         """The values of a column, into an array for all records."""
         if isinstance(column, Derived):
-            np.concatenate(self._each("reading rows", on_part.derive, column.columns, column), out=out)
+            np.concatenate(self._each("reading rows", on_part.read_column, column.columns, column), out=out)
         else:
             on_part.fill(self._parts, self._found, column, out)
 

@@ -18,6 +18,7 @@ from privreg.privacy.accountant import scale_for
 from privreg.privacy.events import ProposeTestRelease
 
 MOST_DIMENSIONS = 2**14  # more could overflow the logarithm of a volume
+STEEPEST = 64  # of rates: beyond it the draw is as good as deterministic, and integers would overflow
 LATTICE = 2**1074  # every float64 is a whole multiple of 1/LATTICE
 
 
@@ -74,8 +75,7 @@ def plan_draw(
     units = floor(rest * GRID / calibration.steps)
     if units < 1:
         raise BudgetError(f"epsilon={float(epsilon):.3g} is too small for a Tukey mechanism in {dimension} dimensions")
-    # Beyond a rate of 64 the draw is as good as deterministic, and integers would overflow.
-    rate = min(units, 64 * GRID) / GRID
+    rate = min(units, STEEPEST * GRID) / GRID
     return ProposeTestRelease(name, scale, rate, calibration.steps, rounding, delta, purpose="draw")
 
 

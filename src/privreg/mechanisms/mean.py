@@ -3,21 +3,22 @@
 Proof: docs/proofs/mean.md. Exact check: tests/mechanisms/test_mean.py.
 """
 
-from dataclasses import dataclass
+from functools import partial
+from typing import Unpack
 
 import numpy as np
 
 from privreg._types import Float64, Int64
 from privreg.kernels.totals import Values, total_of
 from privreg.privacy.account import Account
-from privreg.privacy.events import Gaussian
+from privreg.privacy.events import About, Gaussian
 
 GRID = 2**28  # grid steps for one clip
 
 
-def plan_clipped_sum(name: str, mu_squared: float, *, purpose: str = "other") -> Gaussian:
+def plan_clipped_sum(name: str, mu_squared: float, **about: Unpack[About]) -> Gaussian:
     """One record moves the sum by at most one clip."""
-    return Gaussian.costing(name, mu_squared, GRID, purpose=purpose)
+    return Gaussian.costing(name, mu_squared, GRID, **about)
 
 
 def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
@@ -26,15 +27,7 @@ def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
     return np.array([whole.astype(np.int64).sum()])
 
 
-@dataclass(frozen=True)
-class _ClippedSum:
-    centre: float
-    clip: float
-
-    def __call__(self, values: Float64) -> Int64:
-        return clipped_sum(values, self.centre, self.clip)
-
-
 def noisy_clipped_sum(account: Account, event: Gaussian, values: Values, centre: float, clip: float) -> float:
     """The sum with noise of standard deviation clip·event.scale/GRID."""
-    return float(account.gaussian(event, total_of(values, _ClippedSum(centre, clip)))[0]) * (clip / GRID)
+    total = total_of(values, partial(clipped_sum, centre=centre, clip=clip))
+    return float(account.gaussian(event, total)[0]) * (clip / GRID)

@@ -5,31 +5,37 @@ Proof: docs/proofs/median.md. Exact check: tests/mechanisms/test_median.py.
 
 from functools import cache
 from math import ceil
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privreg._types import Int64
+from privreg._types import Float64, Int64
 from privreg.engines.base import PreparedColumns
 from privreg.errors import BudgetError
 from privreg.kernels.totals import Values
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, count_cells, value_of, window_near
 from privreg.privacy.account import Account
-from privreg.privacy.events import Pick
+from privreg.privacy.events import About, Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
 _LOG_ERROR = 2.0**-40  # more than the floating-point error of a logarithm below 64 and of a sum of 2^12 weights
 SMALLEST_EPSILON = 2.0**-34  # scores of a smaller one would overflow
+# The prior, which only has to leave no scale out: octave 2^e has weight 1/(1 + ((e − 2)/10)²), so that an octave of
+# values near 1e15 or 1e-15 costs about ln 25 more than one near 4; zero, which many columns hold, has 3 % of all.
+MIDDLE_OCTAVE, OCTAVES = 2, 10
+ZERO = 0.03
 
 
-def plan_median(name: str, epsilon: float, *, purpose: str = "other", column: int | None = None) -> Pick:
+def plan_median(name: str, epsilon: float, **about: Unpack[About]) -> Pick:
     """The event that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
     if epsilon < SMALLEST_EPSILON:
         raise BudgetError("the budget is too small for a median: raise epsilon, or lower rows_per_person")
     scale = GRID / epsilon
     # A run's weight is known up to 1 + scale·_LOG_ERROR grid steps, a block's too, on both data sets.
     slack = 8 * ceil(1 + scale * _LOG_ERROR)
-    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID, purpose=purpose, column=column)
+    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID, **about)
 
 
 def noisy_median(account: Account, event: Pick, values: Values) -> float:
@@ -79,15 +85,20 @@ def runs(values: Values, reach: int) -> tuple[Int64, Int64]:
     return starts[used], np.maximum(utilities, -2 * reach)[used]
 
 
+def far_from_middle(exponents: NDArray[Any]) -> Float64:
+    """How unlikely octaves are beforehand: the weight of one is 1/(1 + this)."""
+    return ((exponents - MIDDLE_OCTAVE) / OCTAVES) ** 2
+
+
 @cache
 def _prior() -> tuple[Int64, Int64, Int64]:
     """Integer weights of the octaves, the same added up, and those of the mantissas of one octave added up.
 
-    Octaves fall off slowly from 2². In an octave half of the weight is even and half is shared equally by the dyadic
-    levels of the mantissa, so that round numbers, where many records may sit, are found.
+    Octaves fall off slowly from the middle one. In an octave half of the weight is even and half is shared equally by
+    the dyadic levels of the mantissa, so that round numbers, where many records may sit, are found.
     """
     exponents = np.arange(LOWEST, HIGHEST + 1)
-    octaves = np.rint(2.0**20 / (1 + ((exponents - 2) / 10) ** 2)).astype(np.int64)
+    octaves = np.rint(2.0**20 / (1 + far_from_middle(exponents))).astype(np.int64)
     mantissa = np.arange(2**MANTISSA, dtype=np.int64)
     lowest_bit = np.where(mantissa == 0, 2 ** (MANTISSA - 1), mantissa & -mantissa)
     weights = MANTISSA + 1 + 2 * lowest_bit
@@ -97,10 +108,10 @@ def _prior() -> tuple[Int64, Int64, Int64]:
 
 @cache
 def _totals() -> tuple[int, int]:
-    """The weight of all positive values, and of zero (3 % of everything)."""
+    """The weight of all positive values, and of zero."""
     _, octaves, mantissas = _prior()
     positive = int(octaves[-1]) * int(mantissas[-1])
-    return positive, round(positive * 2 * 0.03 / 0.97)
+    return positive, round(positive * 2 * ZERO / (1 - ZERO))
 
 
 def mass_below(codes: Int64) -> Int64:

@@ -4,23 +4,23 @@ Proof: docs/proofs/quantile.md. Exact check: tests/mechanisms/test_quantile.py.
 """
 
 from math import floor
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
 from privreg._types import Float64, Int64
 from privreg.privacy.account import Account
-from privreg.privacy.events import Pick
+from privreg.privacy.events import About, Pick
 
 LEVELS = 2**20  # the level q is a whole multiple of 1/LEVELS
 GRID = 2 * LEVELS
 
 
-def plan_quantile(name: str, level: float, epsilon: float, *, purpose: str = "other") -> tuple[Pick, int]:
+def plan_quantile(name: str, level: float, epsilon: float, **about: Unpack[About]) -> tuple[Pick, int]:
     """The event that costs `epsilon` of bounded range, and the level in units of 1/LEVELS."""
     q = min(max(floor(level * LEVELS), 1), LEVELS - 1)
     worst = max(2 * (LEVELS - q), q) + max(2 * q, LEVELS - q)  # largest fall and largest rise of a score
-    return Pick(name, worst, worst / epsilon, GRID, purpose=purpose), q
+    return Pick(name, worst, worst / epsilon, GRID, **about), q
 
 
 def count_at(values: Float64, candidates: Float64) -> Int64:

@@ -6,8 +6,9 @@ check: tests/mechanisms/test_sampling.py.
 
 from dataclasses import replace
 from math import expm1, log1p, sqrt
+from typing import Unpack
 
-from privreg.privacy.events import LARGE, PI_OVER_8, WORDS, SampledPicks
+from privreg.privacy.events import LARGE, PI_OVER_8, WORDS, About, SampledPicks
 
 KEPT_ALL = WORDS  # every record is kept
 
@@ -20,12 +21,12 @@ def rate_for(max_rows: int, records: float) -> int:
 
 
 def plan_sampled_picks(
-    name: str, picks: int, kept: int, range: int, mu_squared: float, grid: int, *, purpose: str = "other"
+    name: str, picks: int, kept: int, range: int, mu_squared: float, grid: int, **about: Unpack[About]
 ) -> SampledPicks:
     """The event with the least noise that costs no more than `mu_squared`."""
     pure = sqrt(mu_squared / float(4 * PI_OVER_8))
     scale = picks * range / _before_sampling(pure, kept)
-    event = SampledPicks(name, range, scale, picks, kept, grid, purpose=purpose)
+    event = SampledPicks(name, range, scale, picks, kept, grid, **about)
     while event.mu_squared > mu_squared:  # by rounding, and by the margin of `pure`
         event = replace(event, scale=event.scale * (1 + 2e-13))
     return event

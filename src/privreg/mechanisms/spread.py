@@ -5,20 +5,23 @@ Proof: docs/proofs/spread.md. Exact check: tests/mechanisms/test_spread.py.
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Unpack
 
 import numpy as np
 
 from privreg._types import Float64
 from privreg.kernels.totals import Values, total_of
 from privreg.kernels.values import BINS, FIRST_BIN, Distances
+from privreg.mechanisms.median import far_from_middle
 from privreg.privacy.account import Account
-from privreg.privacy.events import Gaussian
+from privreg.privacy.events import About, Gaussian
 
 GRID = 2**28  # grid steps for one record
 
 _EDGES = 2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS + 1) / 2)
 _MIDDLES = 2.0 ** ((np.arange(FIRST_BIN, FIRST_BIN + BINS) + 0.5) / 2)
 
+# Measured: benchmarks/flagship.py tries others (results/flagship/ablations.csv).
 WINDOWS = (1, 2, 4, 6)  # bins looked at together
 SURE = 5.5  # standard deviations of noise from which every window is kept
 PLAUSIBLE = 4.5  # from which the best window is believed, if there is no such window
@@ -55,9 +58,9 @@ class Spread:
         return min(self.limit, float(_EDGES[at] * (_EDGES[at + 1] / _EDGES[at]) ** part))
 
 
-def plan_histogram(name: str, mu_squared: float, *, purpose: str = "other", column: int | None = None) -> Gaussian:
+def plan_histogram(name: str, mu_squared: float, **about: Unpack[About]) -> Gaussian:
     """One record is in one bin at most."""
-    return Gaussian.costing(name, mu_squared, GRID, BINS, purpose=purpose, column=column)
+    return Gaussian.costing(name, mu_squared, GRID, BINS, **about)
 
 
 def noisy_histogram(account: Account, event: Gaussian, values: Values, centre: float) -> Float64:
@@ -96,7 +99,7 @@ def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:
                     high += 1
                 kept[low:high] = True
         exponents = (np.arange(window.size) + FIRST_BIN + width / 2) / 2
-        score = np.maximum(window, 0) ** 2 / 2 - np.log1p(((exponents - 2) / 10) ** 2)
+        score = np.maximum(window, 0) ** 2 / 2 - np.log1p(far_from_middle(exponents))
         if score.max() > best_score:
             first = int(score.argmax())
             best, best_score = slice(first, first + width), float(score.max())

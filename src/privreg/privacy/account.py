@@ -1,4 +1,4 @@
-"""The only way from data to noise: each step is checked against the budget and recorded before its draw."""
+"""The only way from data to noise: each event is checked against the budget and recorded before its draw."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class Account(ABC):
         self._noise = noise
         self._made: list[Event] = []
         self._rows: int | None = None  # as in `Receipt`
-        self._sampled: tuple[SampledPicks, int] | None = None  # the step whose sample is open, and the picks left
+        self._sampled: tuple[SampledPicks, int] | None = None  # the event whose sample is open, and the picks left
         self.watch: Callable[[str], None] | None = None
 
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
@@ -43,11 +43,11 @@ class Account(ABC):
 
     @abstractmethod
     def _allow(self, event: Event) -> None:
-        """Raise unless this may be the next step."""
+        """Raise unless this may be the next event."""
 
     def _spend(self, event: Event) -> None:
         self._allow(event)
-        self._sampled = None  # the picks of a sample are one step: no other comes in between
+        self._sampled = None  # the picks of a sample are one event: no other comes in between
         self._made.append(event)
         if self.watch is not None:
             self.watch(event.name)
@@ -57,14 +57,14 @@ class Account(ABC):
         return self._noise.pick(scores, event.scale)
 
     def sample(self, event: SampledPicks, records: int) -> Bool:
-        """Which records are in the sample that the step's picks are made on. It must never leave the fit."""
+        """Which records are in the sample that the event's picks are made on. It must never leave the fit."""
         self._spend(event)
         kept = self._noise.sample(records, event.kept)
         self._sampled = event, event.picks
         return kept
 
     def sampled_pick(self, event: SampledPicks, scores: Int64) -> int:
-        """The next pick of a step that `sample` paid for. `scores` come from the records of its sample alone."""
+        """The next pick of an event that `sample` paid for. `scores` come from the records of its sample alone."""
         if self._sampled is None or self._sampled[0] != event or self._sampled[1] < 1:
             raise RuntimeError(f"step {event.name!r} has no open sample with picks left")
         self._sampled = event, self._sampled[1] - 1
@@ -74,7 +74,7 @@ class Account(ABC):
         """A uniform integer of bounds(i), low ≤ integer < high, with i picked by its score.
 
         Long lists are picked from in two stages, a block by the sum of its weights and then one of the block: the same
-        law up to the rounding of those sums, which the step's range must allow for (docs/proofs/median.md).
+        law up to the rounding of those sums, which the event's range must allow for (docs/proofs/median.md).
         """
         self._spend(event)
         first, last = 0, len(scores)
@@ -131,7 +131,7 @@ class Account(ABC):
 
 
 class PlannedAccount(Account):
-    """Carries out a plan, step by step, that was checked against the budget before any data was touched."""
+    """Carries out a plan, event by event, that was checked against the budget before any data was touched."""
 
     def __init__(self, plan: list[Event], budget: Budget, noise: Noise) -> None:
         accountant.check(plan, budget)
@@ -144,7 +144,7 @@ class PlannedAccount(Account):
 
 
 class AdaptiveAccount(Account):
-    """Carries out steps that are chosen on the way, as long as their μ² fit the budget.
+    """Carries out events that are chosen on the way, as long as their μ² fit the budget.
 
     Proof: docs/proofs/adaptive.md. Exact check: tests/privacy/test_adaptive.py. `rows` is the number of records that
     the unit of privacy may own: every μ counts that many times.

@@ -2,14 +2,14 @@
 
 The cost of a list is the smallest of several bounds that all hold (docs/proofs/accounting.md):
 
-- picks, sampled or not, and Laplace steps as pure DP, added exactly in rational arithmetic;
+- picks, sampled or not, and Laplace events as pure DP, added exactly in rational arithmetic;
 - everything in zero-concentrated DP, converted at δ by the Rényi bound of dp-accounting;
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
-- mixtures: some of the pure steps added to a bound on the rest. Black boxes and propose-test-release are always added.
+- mixtures: some of the pure events added to a bound on the rest. Black boxes and propose-test-release are always added.
 
-The steps must be known before the first one runs: choosing between the bounds afterwards, for steps that were
-themselves chosen from earlier outputs, is not covered. Steps chosen on the way are accounted in one currency, the μ² of
-Gaussian DP (`adaptive_cost`, `adaptive_budget`).
+The events must be known before the first one runs: choosing between the bounds afterwards, for events that were
+themselves chosen from earlier outputs, is not covered. Events chosen on the way are accounted in one currency, the μ²
+of Gaussian DP (`adaptive_cost`, `adaptive_budget`).
 """
 
 from collections import Counter
@@ -19,18 +19,19 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
+from typing import Unpack
 
 from privreg._format import number
 from privreg.errors import BudgetError
 from privreg.privacy import gaussian
-from privreg.privacy.events import Event, Pick, add, round_down, round_up
+from privreg.privacy.events import About, Event, Pick, add, round_down, round_up
 
 # Relative margin on results that pass through floating-point special functions, far above their rounding errors.
 MARGIN = 1e-9
 # A smaller δ buys nothing that could be computed reliably: the pure bound is used.
 SMALLEST_DELTA = 1e-200
 SMALLEST_EPSILON = 1e-100
-# Steps chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
+# Events chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
 ADAPTIVE_ROUNDING = Fraction(1, 2**42)
 
 
@@ -73,7 +74,7 @@ def cost(events: Sequence[Event], delta: float) -> float:
     rho, mu_squared, rounding = _add_alike(others)
     if left < 0 or rho is None:
         return inf
-    # (added as pure DP, in zCDP): all picks and Laplace steps added, only the Laplace steps, none.
+    # (added as pure DP, in zCDP): all that are ε-DP added, all but the picks, none.
     splits = [([*picks, *plain], []), (plain, picks), ([], [*picks, *plain])]
     best = inf
     for i, (added, concentrated) in enumerate(splits):
@@ -91,13 +92,13 @@ def cost(events: Sequence[Event], delta: float) -> float:
 
 
 def total(events: Sequence[Event], budget: Budget) -> tuple[float, float]:
-    """What the steps cost: with δ = 0 if that stays within the budget's ε, else at the budget's δ."""
+    """What the events cost: with δ = 0 if that stays within the budget's ε, else at the budget's δ."""
     pure = cost(events, 0.0)
     return (pure, 0.0) if pure <= budget.epsilon else (cost(events, budget.delta), budget.delta)
 
 
 def check(events: Sequence[Event], budget: Budget) -> None:
-    """Raise BudgetError unless the steps together fit the budget."""
+    """Raise BudgetError unless the events together fit the budget."""
     spent, _ = total(events, budget)
     if spent > budget.epsilon:
         raise BudgetError(
@@ -107,18 +108,18 @@ def check(events: Sequence[Event], budget: Budget) -> None:
 
 
 def calibrate(plan: Callable[[float], Sequence[Event]], budget: Budget) -> list[Event]:
-    """The plan with the least noise that fits the budget. `plan(x)` lists the steps at noise level x."""
+    """The plan with the least noise that fits the budget. `plan(x)` lists the events at noise level x."""
     return list(plan(_least_noise(lambda x: total(plan(x), budget)[0], budget)))
 
 
 def adaptive_cost(mu_squared: Fraction, delta: float) -> float:
-    """ε at δ, rounded up, of steps chosen on the way whose μ² add up to at most `mu_squared` whatever happens."""
+    """ε at δ, rounded up, of events chosen on the way whose μ² add up to at most `mu_squared` whatever happens."""
     return _gaussian(mu_squared / 2, mu_squared * ADAPTIVE_ROUNDING, Fraction(delta))
 
 
 @lru_cache
 def adaptive_budget(budget: Budget) -> Fraction:
-    """How much μ² may be spent, on steps chosen on the way, within the budget."""
+    """How much μ² may be spent, on events chosen on the way, within the budget."""
     least = _least_noise(lambda x: adaptive_cost(1 / Fraction(x) ** 2, budget.delta), budget)
     return 1 / Fraction(least) ** 2
 
@@ -158,12 +159,12 @@ def scale_for(sensitivity: int, epsilon: Fraction) -> float:
 
 
 def even_picks(
-    names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1, *, purpose: str = "other"
+    names: Sequence[str], ranges: Sequence[int], budget: Budget, grid: int = 1, **about: Unpack[About]
 ) -> list[Event]:
     """Picks that share the budget evenly: each ε/k, or more each where concentrated composition allows it."""
 
     def plan(scale: Callable[[int], float]) -> list[Event]:
-        return [Pick(name, r, scale(r), grid, purpose=purpose) for name, r in zip(names, ranges, strict=True)]
+        return [Pick(name, r, scale(r), grid, **about) for name, r in zip(names, ranges, strict=True)]
 
     share = Fraction(budget.epsilon) / max(len(names), 1)
     pure = plan(lambda r: scale_for(r, share))
@@ -200,7 +201,7 @@ def _concentrated(exact: Fraction, delta: Fraction) -> float:
 
 
 def _gaussian(rho: Fraction, rounding: Fraction, delta: Fraction) -> float:
-    """ε at δ of Gaussian steps alone by the exact curve, rounded up."""
+    """ε at δ of Gaussian events alone by the exact curve, rounded up."""
     if rho == 0:
         return 0.0
     if delta == 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from privreg.privacy.purposes import purpose_of_old_name
 
@@ -52,6 +52,13 @@ def amplified(epsilon: Fraction, kept: int) -> Fraction:
     return min(epsilon, Fraction(log1p(float(q) * expm1(round_up(epsilon))) * (1 + 1e-12)))
 
 
+class About(TypedDict, total=False):
+    """What whoever plans an event says of it."""
+
+    purpose: str  # a key of `privreg.privacy.purposes.PURPOSES`
+    column: int | None  # the one column that it is about
+
+
 @dataclass(frozen=True)
 class Event:
     """One noisy output: what it is for, what its noise is, and what it costs.
@@ -65,8 +72,8 @@ class Event:
     description: ClassVar[str]  # of the mechanism, in a sentence
 
     name: str
-    purpose: str = field(default="other", kw_only=True)  # a key of `privreg.privacy.purposes.PURPOSES`
-    column: int | None = field(default=None, kw_only=True)  # the one column that it is about
+    purpose: str = field(default="other", kw_only=True)
+    column: int | None = field(default=None, kw_only=True)
 
     def __init_subclass__(cls) -> None:
         if cls.KINDS.setdefault(cls.mechanism, cls) is not cls:
@@ -146,7 +153,7 @@ _ABOUT = tuple(field.name for field in fields(Event))
 class Pick(Event):
     """Exponential mechanism by Gumbel noise of `scale` on integer scores.
 
-    `range` bounds how far the changes of any two scores can lie apart when one record is added. The step is
+    `range` bounds how far the changes of any two scores can lie apart when one record is added. The event is
     ε-bounded-range with ε = range/scale: ε-DP, ε²/8-zCDP, and μ-GDP with μ² = πε²/8.
     """
 
@@ -228,18 +235,10 @@ class Gaussian(Event):
 
     @classmethod
     def costing(
-        cls,
-        name: str,
-        mu_squared: float,
-        grid: int,
-        coordinates: int = 1,
-        *,
-        purpose: str = "other",
-        column: int | None = None,
+        cls, name: str, mu_squared: float, grid: int, coordinates: int = 1, **about: Unpack[About]
     ) -> "Gaussian":
         """The event that costs `mu_squared` for a statistic that moves by at most 1, in steps of 1/grid."""
-        scale = grid / sqrt(mu_squared)
-        return cls(name, grid**2, scale, coordinates, grid, purpose=purpose, column=column)
+        return cls(name, grid**2, grid / sqrt(mu_squared), coordinates, grid, **about)
 
     @property
     def rho(self) -> Fraction:
@@ -352,7 +351,7 @@ def add(costs: Iterable[Fraction | None]) -> Fraction | None:
 
 
 def gaussian_cost(event: Event) -> Fraction | None:
-    """μ² of a step: its own, or that of any ε-DP mechanism, which is 2ε-bounded-range; None if it has neither."""
+    """μ² of an event: its own, or that of any ε-DP mechanism, which is 2ε-bounded-range; None if it has neither."""
     if event.mu_squared is None and event.pure is not None:
         return (2 * event.pure) ** 2 * PI_OVER_8
     return event.mu_squared
@@ -360,7 +359,6 @@ def gaussian_cost(event: Event) -> Fraction | None:
 
 def event_from_dict(record: dict[str, Any]) -> Event:
     """An event from its entry in `Receipt.to_dict`. Old entries have no purpose: their name says it."""
-    purpose, column = (
-        (record["purpose"], record.get("column")) if "purpose" in record else purpose_of_old_name(record["name"])
-    )
-    return Event.KINDS[record["mechanism"]](record["name"], **record["parameters"], purpose=purpose, column=column)
+    said = (record["purpose"], record["column"]) if "purpose" in record else purpose_of_old_name(record["name"])
+    about = dict(zip(("purpose", "column"), said, strict=True))
+    return Event.KINDS[record["mechanism"]](record["name"], **record["parameters"], **about)

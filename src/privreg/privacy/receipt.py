@@ -93,7 +93,7 @@ class Receipt:
 
         The total of events chosen on the way is that of Gaussians of the same μ, which both of its accountants know. If
         no δ was needed, each is the worst of all ε-DP mechanisms, for the PLD accountant. Otherwise they are Gaussians
-        and zero-concentrated steps, for the RDP accountant. An event known by its (ε, δ) only is unsupported.
+        and zero-concentrated events, for the RDP accountant. An event known by its (ε, δ) only is unsupported.
         """
         from dp_accounting import dp_event
 

@@ -198,7 +198,7 @@ def test_the_command_prints_one_json_object():
     assert len(result.stdout.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("option", "value"), [("epsilon", "0"), ("epsilon", "nan"), ("delta", "0"), ("delta", "1")])
+@pytest.mark.parametrize(("option", "value"), [("epsilon", "0"), ("epsilon", "-1"), ("delta", "0"), ("delta", "1")])
 def test_a_wrong_budget_is_one_line(option, value):
     options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
     result = run("--json", *(word for name, text in options.items() for word in (f"--{name}", text)))
@@ -208,7 +208,9 @@ def test_a_wrong_budget_is_one_line(option, value):
     assert line.startswith(f"privreg plan: {option} must be")
 
 
-@pytest.mark.parametrize(("option", "value"), [("rows", "-1"), ("rows", "many"), ("columns", "0"), ("epsilon", None)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("rows", "-1"), ("rows", "many"), ("columns", "0"), ("epsilon", "nan"), ("epsilon", None)]
+)
 def test_wrong_usage_names_the_option(option, value):
     options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
     result = run(*(word for name, text in options.items() if text is not None for word in (f"--{name}", text)))

@@ -108,7 +108,7 @@ class DaskEngine(PartsEngine):
     def ranks(self, column: int | Derived) -> Future:
         """The ranks of a column, on some worker."""
         if isinstance(column, Derived):
-            return self._call(rank_pieces, self._each("reading rows", on_part.derive, column.columns, column))
+            return self._call(rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
         return self._tasks.rank(self._client, self._found, column)
 
 

@@ -83,13 +83,11 @@ class FrameTasks:
 def _on_frame(
     kinds: Mapping[str, Any], layout: Layout, task: Task, given: Sequence[Any], frame: Any, found: Complete | None
 ) -> Any:
-    kept, print_ = (None, None) if found is None else (found.kept, found.print)
+    return _on_part(task, FramePart(frame, kinds, layout, None if found is None else found.print), found, *given)
+
+
+def _on_part(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:
     with isolated():  # a worker has settings of its own
-        return task(FramePart(frame, kinds, layout, print_), kept, *given)
-
-
-def _on_rows(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:
-    with isolated():
         return task(part, None if found is None else found.kept, *given)
 
 
@@ -108,7 +106,7 @@ class FileTasks:
         """task(part, kept, …) for each part."""
         del columns  # a part knows what to read
         parts = zip(self._parts, kept, given, strict=True)
-        return [client.submit(_on_rows, task, part, mask, *more, pure=False) for part, mask, more in parts]
+        return [client.submit(_on_part, task, part, mask, *more, pure=False) for part, mask, more in parts]
 
     def rank(self, client: Client, kept: Masks, column: int) -> Future:
         """The ranks of one column, read by one worker."""
