@@ -7,7 +7,7 @@ answers, and with a seed everything after them, are the same bits in memory, out
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -148,37 +148,33 @@ class Kind(ABC):
         raise NotImplementedError
 
 
-class PreparedColumns(Sequence[Column]):
-    """Features whose totals are prepared together, in one pass for all."""
-
-    def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
-        self._engine, self._numbers = engine, list(numbers)
-        self._known: list[dict[Any, Any]] = [{} for _ in numbers]
-
-    def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
-        """One task for each column. The results are remembered, and returned."""
-        found = self._engine.totals(list(zip(self._numbers, tasks, strict=True)))
-        for known, task, result in zip(self._known, tasks, found, strict=True):
-            known[task] = result
-        return found
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, at: Any) -> Any:
-        return _Column(self._engine, self._numbers[at], self._known[at])
-
-
+@dataclass(eq=False, repr=False)
 class _Column:
-    def __init__(self, engine: Engine, number: int, known: dict[Any, Any] | None = None) -> None:
-        self._engine, self._number, self._known = engine, number, {} if known is None else known
+    engine: Engine
+    number: int
+    known: dict[Any, Any] = field(default_factory=dict)  # what came of tasks
 
     @property
     def size(self) -> int:
-        return self._engine.n_records
+        return self.engine.n_records
 
     def total(self, task: Callable[[Float64], T]) -> T:
-        return self._known[task] if task in self._known else self._engine.totals([(self._number, task)])[0]
+        return self.known[task] if task in self.known else self.engine.totals([(self.number, task)])[0]
+
+
+class PreparedColumns(list[_Column]):
+    """Features whose totals are prepared together, in one pass for all."""
+
+    def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
+        super().__init__(_Column(engine, number) for number in numbers)
+        self._engine = engine
+
+    def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
+        """One task for each column. The results are remembered, and returned."""
+        found = self._engine.totals([(column.number, task) for column, task in zip(self, tasks, strict=True)])
+        for column, task, result in zip(self, tasks, found, strict=True):
+            column.known[task] = result
+        return found
 
 
 def features_of(tasks: Tasks) -> list[int]:

@@ -1,5 +1,6 @@
 """Tables that lie somewhere else, part by part: what is asked of one part, and what their engines have in common.
 
+How columns become features is decided once, from the schema of the table, and the same in every part (`Layout`).
 A part is read where the work is done: in a thread of this process, or by a worker of a cluster. The functions here are
 plain, so that they can be sent there; `kept` says which rows of the part are records (None: all are).
 """
@@ -7,24 +8,73 @@ plain, so that they can be sent there; `kept` says which rows of the part are re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 from zlib import crc32
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.data.features import Feature
+from privreg.data.tables import Categories, read_table, read_target
 from privreg.engines import base
 from privreg.engines.base import TARGET, Block, Derived, Engine, OpenOptions, Tasks, each_total, features_of
-from privreg.engines.layout import Layout
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import MAX_RECORDS
 
 T = TypeVar("T")
 Kept = NDArray[np.bool_] | None
 Task = Callable[..., Any]  # called with a part, which of its rows are kept, and what else is given
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Features, the columns they come from, and the levels of those that are categories."""
+
+    features: tuple[Feature, ...]  # their sources are places in `sources`
+    sources: tuple[Any, ...]
+    categories: dict[Any, list[Any]]
+    target: Any
+    undeclared: tuple[str, ...] = ()  # columns whose levels came with their type
+
+    def choose(self, columns: Sequence[int] | None) -> "Layout":
+        """Some of the features, as numbers named like the columns of an array; None: all as they are."""
+        if columns is None:
+            return self
+        chosen = [replace(self.features[j], name=f"x{i}", category=None) for i, j in enumerate(columns)]
+        return replace(self, features=tuple(chosen), undeclared=())
+
+    def needed(self, columns: Sequence[int]) -> list[Any]:
+        """The names of the table's columns that these features are made from."""
+        return [self.sources[s] for s in sorted({self.features[j].source for j in columns if j != TARGET})]
+
+    def block(self, frame: Any, columns: Sequence[int]) -> Block:
+        """These features, and the target, of a data frame that has their columns at least."""
+        names = self.needed(columns)
+        frame = nw.from_native(frame, eager_only=True)
+        target = read_target(frame[self.target].to_native())
+        if not names:
+            return Block([], target)
+        levels = {name: self.categories[name] for name in names if name in self.categories}
+        table = read_table(frame.select(names).to_native(), levels)
+        place = {(names[f.source], f.code): i for i, f in enumerate(table.features)}
+        chosen = [self.features[j] for j in columns]
+        return Block(table.columns([place[self.sources[f.source], f.code] for f in chosen], slice(None)), target)
+
+
+def make_layout(frame: Any, features: Sequence[Any], target: Any, categories: Categories | None) -> Layout:
+    """The layout of a table, from a frame of its types. Only these types, and declared levels, are looked at."""
+    chosen = nw.from_native(frame, eager_only=True).select(list(features))
+    table = read_table(chosen.to_native(), categories)
+    levels: dict[Any, list[Any]] = {}
+    for feature in table.features:
+        if feature.code is not None:
+            levels.setdefault(chosen.columns[feature.source], []).append(feature.level)
+    return Layout(tuple(table.features), tuple(chosen.columns), levels, target, tuple(table.undeclared))
 
 
 class Part(Protocol):
@@ -148,8 +198,8 @@ def places(order: Int64, records: int) -> Int64:
 class PartsEngine(Engine):
     """The complete records of a table in parts, and how many each has.
 
-    A subclass brings tasks to the parts. What comes of a task may be a promise of its result (a Dask future), which
-    `_results` waits for.
+    A subclass brings tasks to the parts. What comes of a task may be a promise of its result (a Dask future): then
+    `_call` and `_results`, which waits for it, are others.
     """
 
     def __init__(self, parts: int, layout: Layout, number_rows: Callable[[Any], Any], options: OpenOptions) -> None:
@@ -169,13 +219,13 @@ class PartsEngine(Engine):
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
         """The sum of the same."""
 
-    @abstractmethod
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
         """function(*given), where what is given may come of a task."""
+        return function(*given)
 
-    @abstractmethod
     def _results(self, found: list[Any]) -> list[Any]:
         """What came of tasks."""
+        return found
 
     def _remember(self, found: list[Any]) -> None:
         sizes = self._results([self._call(attrgetter("rows", "records"), one) for one in found])

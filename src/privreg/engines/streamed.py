@@ -1,21 +1,23 @@
 """Records of a table that stays on disk: read by threads, part by part, in memory that does not grow with d.
 
 What is kept of it is a byte for each row of parts with missing values (is the row complete?), and temporary files:
-ranks, rounded rows, and rows in the order of their groups.
+ranks, rounded rows, and rows in the order of their groups. These have no name, and are gone with the process.
 """
 
+import os
+import tempfile
 from collections.abc import Callable, Sequence
-from threading import local
-from typing import Any, TypeVar
+from threading import Lock, local
+from typing import Any, NamedTuple, TypeVar
+from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, Rounded, each_in_threads, runs_of_groups, sum_in_threads
 from privreg.engines.parts import Kept, Part, PartsEngine, Task
-from privreg.engines.spill import Place, Spill
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import Ranks, rank_column
 from privreg.kernels.threads import single_threaded_blas
@@ -52,12 +54,6 @@ class StreamedEngine(PartsEngine):
     def _on_part(self, p: int, task: Task, *given: Any) -> Any:
         found = self._found[p]
         return task(self._parts[p], None if found is None else found.kept, *given)
-
-    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return function(*given)
-
-    def _results(self, found: list[Any]) -> list[Any]:
-        return found
 
     def ranking(self) -> "StreamedRanking":
         return StreamedRanking(self)
@@ -126,13 +122,73 @@ class StreamedRanking:
         return ranks
 
     def _rank(self, column: int | Derived) -> Ranks:
-        values, scratch = self._memory()
+        if not hasattr(self._buffers, "room"):  # once for each thread: fresh memory costs as much as sorting
+            n = self._engine.n_records
+            self._buffers.room = np.empty(n), np.empty((2, n), np.uint64)
+        values, scratch = self._buffers.room
         self._engine.fill(column, values)
         return rank_column(values, scratch)
 
-    def _memory(self) -> tuple[Float64, NDArray[np.uint64]]:
-        """Room for a column while it is ranked, once for each thread: fresh memory costs as much as sorting."""
-        if not hasattr(self._buffers, "room"):
-            n = self._engine.n_records
-            self._buffers.room = np.empty(n), np.empty((2, n), np.uint64)
-        return self._buffers.room
+
+class Place(NamedTuple):
+    """Where an array lies in a file."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+
+
+class Spill:
+    """Arrays in a file that has no name, for threads. Nobody else can open it, and nothing of it stays behind."""
+
+    def __init__(self) -> None:
+        file = tempfile.TemporaryFile(buffering=0, dir=spill_folder(), prefix="privreg-")  # noqa: SIM115
+        self._file = file
+        finalize(self, file.close)
+        self._end, self._lock = 0, Lock()
+
+    def write(self, array: NDArray[Any]) -> Place:
+        data = np.ascontiguousarray(array)
+        with self._lock:
+            place = Place(self._end, data.shape, data.dtype)
+            self._end += data.nbytes
+        view, at = _bytes_of(data), place.offset
+        while view:  # a write may stop short, at 2 GB for one
+            written = self._write_at(view, at)
+            view, at = view[written:], at + written
+        return place
+
+    def read(self, place: Place, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        array = np.empty(place.shape, place.dtype) if out is None else out
+        view, at = _bytes_of(array), place.offset
+        while view:
+            got = self._read_at(view, at)
+            if got == 0:
+                raise OSError("a temporary file is shorter than it was")
+            view, at = view[got:], at + got
+        return array
+
+    def _write_at(self, view: memoryview, at: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._file.fileno(), view, at)
+        with self._lock:  # Windows: a file has one position for all threads
+            self._file.seek(at)
+            return self._file.write(view)
+
+    def _read_at(self, view: memoryview, at: int) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [view], at)
+        with self._lock:
+            self._file.seek(at)
+            return self._file.readinto(view)
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    return memoryview(array.data).cast("B") if array.size else memoryview(b"")
+
+
+def spill_folder() -> str:
+    """TMPDIR if that is set; else /var/tmp, which is on a disk, where /tmp may be a part of the memory."""
+    if "TMPDIR" not in os.environ and os.access("/var/tmp", os.W_OK):
+        return "/var/tmp"
+    return tempfile.gettempdir()

@@ -25,8 +25,7 @@ from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Block, Derived, Rounded, added, runs_of_groups
 from privreg.engines.dask.declared import as_declared
-from privreg.engines.layout import Layout
-from privreg.engines.parts import Complete, Kept, Part, PartsEngine, Task
+from privreg.engines.parts import Complete, Kept, Layout, Part, PartsEngine, Task
 from privreg.errors import ClusterError, PrivregError
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import Ranks, rank_column

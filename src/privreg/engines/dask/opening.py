@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,8 +17,8 @@ from privreg.data.tables import read_identities
 from privreg.engines.base import Kind, OpenOptions
 from privreg.engines.dask.declared import as_declared, identities, unconverted
 from privreg.engines.dask.engine import DaskFiles, DaskPartitions
-from privreg.engines.layout import make_layout
 from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
+from privreg.engines.parts import make_layout
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
 
@@ -67,7 +67,13 @@ class DaskFrames(Kind):
         groups, categories = options.groups, options.categories
         frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
         features = [name for name in frame.columns if name not in (target, groups)]
-        _check_levels(frame, [name for name in features if name not in (categories or {})])
+        for name in features:
+            levels = list(getattr(frame._meta.dtypes[name], "categories", []))
+            if name not in (categories or {}) and "__UNKNOWN_CATEGORIES__" in levels:
+                raise SchemaError(
+                    f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                    "(levels read off the data would reveal who is in it)"
+                )
         if groups is not None:
             read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
         layout = make_layout(frame._meta, features, target, categories).choose(options.chosen)
@@ -107,15 +113,6 @@ def _own_threads(process: int) -> Client:
     """Threads of this process, kept for the next fit; a forked process has none of its parent's."""
     del process
     return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
-
-
-def _check_levels(frame: Any, columns: Sequence[str]) -> None:
-    for name in columns:
-        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
-            raise SchemaError(
-                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
-                "(levels read off the data would reveal who is in it)"
-            )
 
 
 def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
