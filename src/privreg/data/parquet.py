@@ -103,7 +103,8 @@ class ParquetTable(DataFile):
     ) -> Iterator[pa.Table]:
         """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
         self._check(columns, categories, identifiers)
-        if self._files.get(part.path, ((), ()))[1][part.group : part.group + 1] != (part.rows,):
+        _, rows = self._files.get(part.path, ((), ()))
+        if rows[part.group : part.group + 1] != (part.rows,):
             raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
         options = {"row_groups": [part.group], "use_threads": False}
         return self._batches(part.path, columns, categories, identifiers, **options)

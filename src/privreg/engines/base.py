@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,11 @@ class Derived:
     columns: tuple[int, ...]
 
 
-class Ranking(Protocol):
-    """Feature columns, ranked once."""
+@dataclass(frozen=True)
+class Ranking:
+    """Feature columns, ranked once: C − D of a feature, the TARGET or a derived column with each of the features."""
 
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        """C − D of a feature, the TARGET or a derived column with each of the features."""
-        ...
+    concordance: Callable[[int | Derived, Sequence[int]], Int64]
 
 
 @dataclass(frozen=True)

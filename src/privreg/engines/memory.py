@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privreg._types import Float64, Int16, Int64
 from privreg.data.tables import Table, read_identities, read_table, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, Kind, OpenOptions, Rounded, Tasks, each_in_threads
+from privreg.engines.base import TARGET, Block, Derived, Engine, Kind, OpenOptions, Ranking, Rounded, each_in_threads
 from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
@@ -50,7 +50,7 @@ class MemoryEngine(Engine):
     def n_records(self) -> int:  # type: ignore[override]
         return self.target.size
 
-    def totals(self, tasks: Tasks) -> list[Any]:
+    def totals(self, tasks: base.Tasks) -> list[Any]:
         rows = max(_ENTRIES // max(len(tasks), 1), base.ROWS)
         return list(self._added(lambda block: base.each_total(block, tasks), base.features_of(tasks), rows))
 
@@ -69,8 +69,15 @@ class MemoryEngine(Engine):
         rows = records if self._kept is None else self._kept[records]
         return Block(self._table.columns(columns, rows), self.target[records])
 
-    def ranking(self) -> "MemoryRanking":
-        return MemoryRanking(self, self._n_jobs)
+    def ranking(self) -> Ranking:
+        ranks = rank_columns(self, self._n_jobs)
+
+        def rank(pivot: int | Derived) -> Ranks:
+            if isinstance(pivot, Derived):
+                return rank_column(self.derive(pivot))
+            return rank_column(self.target) if pivot == TARGET else ranks[pivot]
+
+        return Ranking(lambda pivot, columns: concordance(rank(pivot), [ranks[j] for j in columns], self._n_jobs))
 
     def derive(self, derived: Derived) -> Float64:
         """The values of a derived column."""
@@ -120,18 +127,3 @@ class MemoryEngine(Engine):
     def _align(self, values: NDArray[Any]) -> NDArray[Any]:
         """Of an array with a value for each row of the table, the values of the records."""
         return values if self._kept is None else values[self._kept]
-
-
-class MemoryRanking:
-    """Ranks of all columns, in memory."""
-
-    def __init__(self, engine: MemoryEngine, n_jobs: int | None) -> None:
-        self._engine, self._ranks, self._n_jobs = engine, rank_columns(engine, n_jobs), n_jobs
-
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        return concordance(self._rank(pivot), [self._ranks[j] for j in columns], self._n_jobs)
-
-    def _rank(self, pivot: int | Derived) -> Ranks:
-        if isinstance(pivot, Derived):
-            return rank_column(self._engine.derive(pivot))
-        return rank_column(self._engine.target) if pivot == TARGET else self._ranks[pivot]

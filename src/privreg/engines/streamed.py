@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Derived, Rounded, each_in_threads, runs_of_groups, sum_in_threads
+from privreg.engines.base import TARGET, Derived, Ranking, Rounded, each_in_threads, runs_of_groups, sum_in_threads
 from privreg.engines.parts import Kept, Part, PartsEngine, Task
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import Ranks, rank_column
@@ -55,8 +55,8 @@ class StreamedEngine(PartsEngine):
         found = self._found[p]
         return task(self._parts[p], None if found is None else found.kept, *given)
 
-    def ranking(self) -> "StreamedRanking":
-        return StreamedRanking(self)
+    def ranking(self) -> Ranking:
+        return Ranking(StreamedRanks(self).concordance)
 
     def fill(self, column: int | Derived, out: Float64) -> None:
         """The values of a column, into an array for all records."""
@@ -95,7 +95,7 @@ class StreamedEngine(PartsEngine):
         return each_in_threads(run, len(cuts) - 1, self.n_jobs)
 
 
-class StreamedRanking:
+class StreamedRanks:
     """Ranks of columns, each computed when it is first asked for and kept in a file in as few bytes as it needs."""
 
     def __init__(self, engine: StreamedEngine) -> None:

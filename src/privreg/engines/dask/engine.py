@@ -8,7 +8,7 @@ Dask warns of large graphs, and tells their size, which would tell of the table'
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from operator import getitem
 from threading import Semaphore
@@ -23,7 +23,7 @@ from distributed.comm import CommClosedError
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Block, Derived, Rounded, added, runs_of_groups
+from privreg.engines.base import TARGET, Block, Derived, Ranking, Rounded, added, runs_of_groups
 from privreg.engines.dask.declared import as_declared
 from privreg.engines.parts import Complete, Kept, Layout, Part, PartsEngine, Task
 from privreg.errors import ClusterError, PrivregError
@@ -87,8 +87,18 @@ class DaskEngine(PartsEngine):
 
     # ---- what records can be asked
 
-    def ranking(self) -> "DaskRanking":
-        return DaskRanking(self)
+    def ranking(self) -> Ranking:
+        """Ranks of columns, each on the worker that made them. A pair of columns is one task."""
+        known = cache(self.ranks)
+
+        def concordance(pivot: int | Derived, columns: Sequence[int]) -> Int64:
+            once = isinstance(pivot, Derived) or pivot == TARGET
+            made = self._call(make_pivot, self.ranks(pivot) if once else known(pivot))
+            pairs = [self._call(count_pairs, made, known(j)) for j in columns]
+            self.tell("counting pairs")
+            return np.array(self._results(pairs), np.int64)
+
+        return Ranking(concordance)
 
     def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
         """Kept on the workers."""
@@ -112,27 +122,6 @@ class DaskEngine(PartsEngine):
             return self._call(_rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
         wanted = [] if column == TARGET else [column]
         return self._call(_rank_pieces, self._run(on_part.read_column, wanted, [[column]] * len(self._found)))
-
-
-class DaskRanking:
-    """Ranks of columns, each on the worker that made them. A pair of columns is one task."""
-
-    def __init__(self, engine: DaskEngine) -> None:
-        self._engine = engine
-        self._ranks: dict[int, Future] = {}
-
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        engine = self._engine
-        first = engine.ranks(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self._rank(pivot)
-        made = engine._call(make_pivot, first)
-        pairs = [engine._call(count_pairs, made, self._rank(j)) for j in columns]
-        engine.tell("counting pairs")
-        return np.array(engine._results(pairs), np.int64)
-
-    def _rank(self, column: int) -> Future:
-        if column not in self._ranks:
-            self._ranks[column] = self._engine.ranks(column)
-        return self._ranks[column]
 
 
 class DaskFiles(DaskEngine):
