@@ -221,8 +221,7 @@ def attoseconds(value: Any) -> int | None:
     if isinstance(value, date) and not isinstance(value, datetime):
         return (value.toordinal() - _EPOCH.days - 1) * _UNITS["D"]
     if isinstance(value, time):
-        since = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
-        value = since
+        value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
     found = key(value) or ""
     return int(found[1:]) if _TIME.fullmatch(found) else None
 

@@ -212,8 +212,13 @@ class PartsEngine(Engine):
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
 
     @abstractmethod
+    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
+        """task(part, kept, …) for each part, in their order, with what is given for it."""
+
     def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
         """task(part, kept, *given) for each part, in their order; `own` has one more argument for each."""
+        self.tell(what)
+        return self._run(task, columns, [given] * len(self._found) if own is None else [(*given, one) for one in own])
 
     @abstractmethod
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:

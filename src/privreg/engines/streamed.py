@@ -35,15 +35,10 @@ class StreamedEngine(PartsEngine):
         self._parts = parts
         super().__init__(len(parts), *more)
 
-    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
+    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
         del columns  # a part knows what to read
-        self.tell(what)
-
-        def one(p: int) -> Any:
-            return self._on_part(p, task, *given, *([] if own is None else [own[p]]))
-
         with single_threaded_blas():
-            return each_in_threads(one, len(self._parts), self.n_jobs)
+            return each_in_threads(lambda p: self._on_part(p, task, *given[p]), len(self._parts), self.n_jobs)
 
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
         """Each thread adds what it finds, so that no more is kept."""

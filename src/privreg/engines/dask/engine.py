@@ -5,7 +5,6 @@ there. If a worker dies, the scheduler has its tasks done again elsewhere: they 
 Dask warns of large graphs, and tells their size, which would tell of the table's: fits are isolated from warnings.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -42,15 +41,7 @@ class DaskEngine(PartsEngine):
 
     _client: Client
 
-    @abstractmethod
-    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
-        """task(part, kept, …) for each part, with what is given for it."""
-
     # ---- tasks
-
-    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
-        self.tell(what)
-        return self._run(task, columns, [given] * len(self._found) if own is None else [(*given, one) for one in own])
 
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
         return self._added(self._each(what, task, columns, *given))
