@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.engines import base
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Derived, Ranking, Rounded, each_in_threads, runs_of_groups, sum_in_threads
-from privreg.engines.parts import Kept, Part, PartsEngine, Task
+from privreg.engines.base import TARGET, Derived, OpenOptions, Ranking, Rounded, each_in_threads, sum_in_threads
+from privreg.engines.parts import Kept, Layout, Part, PartsEngine, Task
 from privreg.kernels.pairs import count_pairs, make_pivot
 from privreg.kernels.ranks import Ranks, rank_column
 from privreg.kernels.threads import single_threaded_blas
@@ -31,9 +32,9 @@ _RUN = 2**24  # entries of a run of groups
 class StreamedEngine(PartsEngine):
     """Records that threads of this process read."""
 
-    def __init__(self, parts: Sequence[Part], *more: Any) -> None:
+    def __init__(self, parts: Sequence[Part], layout: Layout, number_rows: Task, options: OpenOptions) -> None:
         self._parts = parts
-        super().__init__(len(parts), *more)
+        super().__init__(len(parts), layout, number_rows, options)
 
     def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
         del columns  # a part knows what to read
@@ -73,7 +74,7 @@ class StreamedEngine(PartsEngine):
         )
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
-        cuts, spill = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1)), Spill()
+        cuts, spill = base.runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1)), Spill()
         place = self._by_part(on_part.places(order, self.n_records))
 
         def split(part: Part, kept: Kept, place: Int64) -> list[list[Place]]:

@@ -22,7 +22,7 @@ from distributed.comm import CommClosedError
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Block, Derived, Ranking, Rounded, added, runs_of_groups
+from privreg.engines.base import TARGET, Block, Derived, OpenOptions, Ranking, Rounded, added, runs_of_groups
 from privreg.engines.dask.declared import as_declared
 from privreg.engines.parts import Complete, Kept, Layout, Part, PartsEngine, Task
 from privreg.errors import ClusterError, PrivregError
@@ -118,9 +118,11 @@ class DaskEngine(PartsEngine):
 class DaskFiles(DaskEngine):
     """Records that workers read from files."""
 
-    def __init__(self, client: Client, parts: Sequence[Part], *more: Any) -> None:
+    def __init__(
+        self, client: Client, parts: Sequence[Part], layout: Layout, number_rows: Task, options: OpenOptions
+    ) -> None:
         self._client, self._parts = client, parts
-        super().__init__(len(parts), *more)
+        super().__init__(len(parts), layout, number_rows, options)
 
     def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
         del columns  # a part knows what to read
@@ -137,10 +139,10 @@ class DaskFiles(DaskEngine):
 class DaskPartitions(DaskEngine):
     """Records in the partitions of a Dask data frame: only the columns asked for are read."""
 
-    def __init__(self, client: Client, frame: Any, layout: Layout, *more: Any) -> None:
+    def __init__(self, client: Client, frame: Any, layout: Layout, number_rows: Task, options: OpenOptions) -> None:
         self._client, self._frame, self._layout = client, frame, layout
         self._read = partial(_on_frame, frame._meta.dtypes.to_dict(), layout)
-        super().__init__(int(frame.npartitions), layout, *more)
+        super().__init__(int(frame.npartitions), layout, number_rows, options)
 
     def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
         """Tasks of one graph with the frames, so that they are read when they are needed, not all at first.
