@@ -30,7 +30,7 @@ from privreg.engines import parquet as parquet_engine
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, runs_of_groups
 from privreg.engines.registry import open_engine
-from privreg.engines.streamed import Spill, spill_folder
+from privreg.engines.streamed import Spill, StreamedRanks, spill_folder
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import rank_column
 from tables_on_disk import ESTIMATORS, TOWNS, assert_same, fitted, make_frame, write_parts
@@ -260,9 +260,9 @@ def test_ranks_come_back_from_the_file(values, tmp_path):
     """One, two and four bytes a rank."""
     table = pd.DataFrame({"x": values, "y": values})
     records = open_engine(write_parts(table, tmp_path / "d", [0, len(table)], [1000]), "y", None, 1)
-    ranking, expected = records.ranking(), rank_column(values)
+    ranks, expected = StreamedRanks(records), rank_column(values)
     for _ in range(2):  # computed, and read
-        got = ranking.load(0)
+        got = ranks.load(0)
         assert got.distinct == expected.distinct
         np.testing.assert_array_equal(got.rank, expected.rank)
         np.testing.assert_array_equal(got.starts, expected.starts)
