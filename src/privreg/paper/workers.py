@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -94,7 +95,8 @@ def _work(connection: Connection, threads: int) -> None:
     from privreg.paper.folder import load
     from privreg.paper.trials import run_trial
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows does not pass it on to new processes
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited there
     load_once = lru_cache(maxsize=1)(load)  # trials come sorted by data set
     with threadpool_limits(threads), suppress(EOFError, OSError):
         while True:
