@@ -8,8 +8,8 @@ import privreg.estimators.base
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import carry_out as carrying_out
 from privreg.data import identities, tables, text_file
+from privreg.engines.dask import engine as dask_engine
 from privreg.engines.dask import opening as dask_opening
-from privreg.engines.dask import tasks as dask_tasks
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
@@ -107,7 +107,7 @@ BUGS = {
     ),
     "partitions as they are": Bug(
         "the type that a partition happens to have decides how its cells are read",
-        changing((dask_tasks, "as_declared", _as_the_partition_has_it)),
+        changing((dask_engine, "as_declared", _as_the_partition_has_it)),
         "PrivateLinearRegression, Dask",
         "messages",
     ),

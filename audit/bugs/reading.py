@@ -4,10 +4,11 @@ import re
 from typing import Any
 
 from audit.bugs.bug import Bug, changing
-from privreg.data import text_cells, text_file
+from privreg.data import cells as file_cells
+from privreg.data import text_file
 from privreg.errors import SchemaError
 
-_numbers = text_cells._numbers
+_numbers = file_cells._numbers
 
 
 def _quote_the_cell(cells: Any, mark: str) -> Any:
@@ -31,7 +32,7 @@ BUGS = {
     ),
     "a cell in a message": Bug(
         "an error that quotes the cell it stumbled on",
-        changing((text_cells, "_numbers", _quote_the_cell)),
+        changing((file_cells, "_numbers", _quote_the_cell)),
         "privreg fit",
         "hostile input",
     ),

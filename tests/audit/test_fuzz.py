@@ -32,7 +32,8 @@ from audit.fuzz.parquet import parquet_record
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, same_but_one
 from audit.fuzz.text import DIALECTS, NASTY_LINES, TEXT_USES, tame_text, text_record
 from privreg import Ledger, LedgerError
-from privreg.data import files, frames, parquet_columns, tables, text_cells, text_file, text_header
+from privreg.data import cells as file_cells
+from privreg.data import files, frames, tables, text_file, text_header
 from privreg.data.tables import read_identities, read_table, read_target
 from privreg.errors import SchemaError
 from privreg.estimators import loaded
@@ -240,14 +241,14 @@ def test_nasty_lines_see_a_bug_and_remember_nothing_of_it(monkeypatch):
 
 @pytest.mark.usefixtures("fresh")
 def test_sees_a_cell_in_a_message(monkeypatch):
-    numbers = text_cells._numbers
+    numbers = file_cells._numbers
 
     def tell(cells, mark):
         if len(cells):
             raise SchemaError(f"not a number: {cells[-1]}")
         return numbers(cells, mark)
 
-    monkeypatch.setattr(text_cells, "_numbers", tell)
+    monkeypatch.setattr(file_cells, "_numbers", tell)
     assert "a cell in the message" in caught(line, b"")
 
 
@@ -328,7 +329,7 @@ def test_sees_rows_and_owners_that_change():
             lambda values, levels: np.array([levels.index(v) for v in values], np.int32),
         ),
         ("table", tables, "_float64", lambda values: np.asarray(values, np.float64)),
-        ("parquet", parquet_columns, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
+        ("parquet", file_cells, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
         ("model", loaded, "numbers", lambda value, what, size, missing=False: value),
         ("ledger", Ledger, "_reading", lambda self: nullcontext()),
     ],

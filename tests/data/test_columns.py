@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privreg.data.base import DataFile
-from privreg.data.columns import ChosenColumns, choose_columns, read_names
+from privreg.data.columns import ChosenColumns, choose_columns, read_levels, read_names
 from privreg.data.files import open_file
-from privreg.data.levels import read_levels
 from privreg.data.tables import read_table, read_target
 from privreg.errors import SchemaError
 

@@ -30,7 +30,7 @@ from privreg.engines import parquet as parquet_engine
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, runs_of_groups
 from privreg.engines.registry import open_engine
-from privreg.engines.spill import Spill, spill_folder
+from privreg.engines.streamed import Spill, spill_folder
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import rank_column
 from tables_on_disk import ESTIMATORS, TOWNS, assert_same, fitted, make_frame, write_parts

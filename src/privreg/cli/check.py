@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from privreg.cli.job import Job
 from privreg.cli.progress import stages
-from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_names, unknown_column
+from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_levels, read_names, unknown_column
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
-from privreg.data.levels import read_levels
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods

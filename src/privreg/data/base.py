@@ -66,8 +66,12 @@ class DataFile:
         for name in columns:
             if name not in self.columns:
                 raise SchemaError(f"{self.path} has no column {name!r}")
-            if name in categories:
-                check_levels(name, self.columns[name] if self.typed else "text", categories[name])
+            kind = self.columns[name] if self.typed else "text"
+            if name in categories and levels_type(name, categories[name]) == "text" and kind in ("number", "boolean"):
+                raise SchemaError(
+                    f"column {name!r} holds {kind}s, so the text {categories[name][0]!r} cannot be one of its levels; "
+                    f"declare {kind}s"
+                )
 
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "pa.Table":
         """These columns as they come, without rows."""
@@ -76,14 +80,6 @@ class DataFile:
     def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> "Iterator[pa.Table]":
         """All rows of these columns, in order, in tables that are not too large."""
         raise NotImplementedError
-
-
-def check_levels(column: str, kind: str, levels: Sequence[Any]) -> None:
-    """Raise SchemaError if values of a column of this kind cannot be among the levels."""
-    if levels_type(column, levels) == "text" and kind in ("number", "boolean"):
-        raise SchemaError(
-            f"column {column!r} holds {kind}s, so the text {levels[0]!r} cannot be one of its levels; declare {kind}s"
-        )
 
 
 def levels_type(column: str, levels: Sequence[Any]) -> str:

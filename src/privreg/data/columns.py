@@ -1,16 +1,22 @@
-"""Which columns of a file a request uses. Only names, kinds and declared levels are looked at."""
+"""Which columns of a file a request uses, and which levels its categories have.
+
+Only names, kinds and declared levels are looked at. Levels come as they were typed, or from a JSON file, and become
+values that a column can have.
+"""
 
 import csv
 import io
+import json
+import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privreg.data.levels import split_list, text_levels, typed_levels
-from privreg.data.text_header import like_a_record
+from privreg.data.text_header import like_a_record, read_number
 from privreg.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -41,7 +47,9 @@ def choose_columns(
     """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
     categories = categories or {}
     chosen = choose_names(list(file.columns), file.path, target, features, drop, person, categories)
-    _check_target(file, target)
+    if file.columns[target] not in ("number", "boolean"):
+        held = "categories" if file.columns[target] == "category" else file.columns[target]
+        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
         raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
     named = bool(features)
@@ -94,27 +102,14 @@ def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> 
     return names
 
 
-def _joined(names: Sequence[str]) -> str:
-    """The same list again, as it can be typed."""
-    line = io.StringIO()
-    csv.writer(line).writerow(names)
-    return shlex.quote(line.getvalue().removesuffix("\r\n"))
-
-
 def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | str) -> SchemaError:
     """The error for a name that no column has, with the nearest one that there is."""
-    return SchemaError(f"{option}: no column {name!r} in {path}; {_advice(name, list(columns))}")
-
-
-def _advice(name: str, columns: list[str]) -> str:
-    if like_a_record(columns):
-        return _NOT_SHOWN
+    columns = list(columns)
     folded = {column.casefold(): column for column in reversed(columns)}  # of two alike the first
     near = get_close_matches(name.casefold(), folded, n=1)
-    if near:
-        return f"did you mean {folded[near[0]]!r}?"
-    more = ", …" if len(columns) > _LISTED else ""
-    return f"it has {', '.join(map(repr, columns[:_LISTED]))}{more}"
+    listed = ", ".join(map(repr, columns[:_LISTED])) + (", …" if len(columns) > _LISTED else "")
+    advice = f"did you mean {folded[near[0]]!r}?" if near else f"it has {listed}"
+    return SchemaError(f"{option}: no column {name!r} in {path}; {_NOT_SHOWN if like_a_record(columns) else advice}")
 
 
 def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
@@ -131,13 +126,6 @@ def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], perso
             raise SchemaError(f"column {name!r} is in both --features and --drop; remove it from one of them")
         if features.count(name) > 1:
             raise SchemaError(f"--features: column {name!r} is listed twice")
-
-
-def _check_target(file: "DataFile", target: str) -> None:
-    kind = file.columns[target]
-    if kind not in ("number", "boolean"):
-        held = "categories" if kind == "category" else kind
-        raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
 
 
 def _check_text(undeclared: list[str], named: bool) -> None:
@@ -157,7 +145,12 @@ def _check_text(undeclared: list[str], named: bool) -> None:
 
 
 def _leave_out(it: str, names: list[str], named: bool) -> str:
-    return f"leave {it} out of --features" if named else f"leave {it} out with --drop {_joined(names)}"
+    if named:
+        return f"leave {it} out of --features"
+    line = io.StringIO()
+    csv.writer(line).writerow(names)
+    typed = shlex.quote(line.getvalue().removesuffix("\r\n"))
+    return f"leave {it} out with --drop {typed}"
 
 
 def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
@@ -166,7 +159,128 @@ def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: 
     if kind not in ("number", "boolean", "text", "category"):
         raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
     if declared is not None:
-        return (
-            typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, name in file.blank)
-        )
+        blank = name in file.blank
+        return typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, blank)
     return file.levels(name) if kind == "category" else None
+
+
+def read_levels(options: Sequence[str], file: Path | None, columns: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Levels as declared by options COL=a,b,c and by a JSON file {"col": ["a", "b"]}."""
+    levels: dict[str, list[Any]] = {}
+    for option in options:
+        name = max((c for c in columns if option.startswith(f"{c}=")), key=len, default=option.partition("=")[0])
+        given = option.removeprefix(name)
+        if not name.strip() or not given.startswith("="):
+            raise SchemaError(f"--category {option}: write it as COLUMN=level,level,…")
+        _add(levels, name.strip(), split_list("--category", given[1:]), "--category")
+    if file is not None:
+        for name, entry in _json_object(file):
+            _add(levels, name, _json_levels(name, entry, file), f"--categories {file}")
+    return levels
+
+
+def split_list(option: str, value: str) -> list[str]:
+    """A list with commas. Quotes keep a comma in a name: a,"b,c"."""
+    try:
+        fields = next(csv.reader([value], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise SchemaError(f"{option} {value}: a quote is not closed, or not at the end of a name") from None
+    return [field.strip() for field in fields or [""]]
+
+
+def typed_levels(name: str, kind: str, levels: Sequence[Any]) -> list[Any]:
+    """Levels of a column whose type is known: what was typed is text, also where it stands for a number."""
+    if kind not in _READERS or not _all_text(levels):
+        return list(levels)
+    meant = _read(kind, levels)
+    if None in meant:
+        raise _no_level(name, kind, levels[meant.index(None)])
+    return _all_different(name, kind, meant, levels)
+
+
+def text_levels(name: str, kind: str, levels: Sequence[Any], blank: bool) -> list[Any]:
+    """Levels of a column of a text file, whose kind the first rows show, if they show any.
+
+    What the levels are is decided by themselves: numbers if they are written as numbers are, so that 1 is also 1.0, and
+    codes such as 007 stay text. The kind only tells whether none of them can occur.
+    """
+    if not _all_text(levels):
+        return list(levels)
+    if kind in _READERS and not blank and not any(value is not None for value in _read(kind, levels)):
+        raise _no_level(name, kind, levels[0])
+    for reader in _READERS:
+        meant = _read(reader, levels)
+        if all(str(value).casefold() == level.casefold() for value, level in zip(meant, levels, strict=True)):
+            return _all_different(name, reader, meant, levels)
+    return list(levels)
+
+
+def _all_different(name: str, kind: str, meant: list[Any], levels: Sequence[str]) -> list[Any]:
+    for i, value in enumerate(meant):
+        if value in meant[:i]:
+            raise SchemaError(f"--category: column {name!r} has the level {levels[i]!r} twice, as the same {kind}")
+    return meant
+
+
+def _all_text(levels: Sequence[Any]) -> bool:
+    return all(isinstance(level, str) for level in levels)
+
+
+def _read(kind: str, levels: Sequence[str]) -> list[Any]:
+    """What the levels are in this kind; None for those that are not of it."""
+    return [_READERS[kind](level) for level in levels]
+
+
+def _number(level: str) -> int | float | None:
+    value = read_number(level)
+    return int(level) if value is not None and level.lstrip("+-").isdigit() else value
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "number": _number,
+    "boolean": lambda level: {"true": True, "false": False}.get(level.casefold()),
+}
+
+
+def _no_level(name: str, kind: str, level: str) -> SchemaError:
+    example = {"number": "1,2", "boolean": "true,false"}[kind]
+    return SchemaError(
+        f"--category: column {name!r} holds {kind}s, and {level!r} is none; write levels such as "
+        f"--category {shlex.quote(name)}={example}, or leave its levels out"
+    )
+
+
+def _add(levels: dict[str, list[Any]], name: str, given: list[Any], option: str) -> None:
+    if name in levels:
+        raise SchemaError(f"{option}: the levels of column {name!r} are declared twice")
+    times = Counter(given)
+    for level in given:
+        if isinstance(level, str) and not level.strip():
+            raise SchemaError(f"{option}: column {name!r} has an empty level; a missing value needs no level")
+        if times[level] > 1:
+            raise SchemaError(f"{option}: column {name!r} has the level {level!r} twice")
+    levels[name] = given
+
+
+def _json_object(file: Path) -> tuple[tuple[str, Any], ...]:
+    """The entries of the object in the file, those of the same name too, which a dict would hide."""
+    try:
+        entries: Any = json.loads(file.read_bytes(), object_pairs_hook=tuple)  # lists are arrays
+    except (ValueError, RecursionError):  # no JSON, or not UTF-8
+        raise SchemaError(f"--categories {file}: the file is not JSON") from None
+    if not isinstance(entries, tuple):
+        raise SchemaError(f'--categories {file}: the file must hold an object like {{"column": ["level", "level"]}}')
+    return entries
+
+
+def _json_levels(name: str, entry: Any, file: Path) -> list[Any]:
+    if type(entry) is not list or not entry or not (_all_text(entry) or all(map(_is_number, entry))):
+        raise SchemaError(f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers")
+    return entry
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        return isinstance(level, int | float) and not isinstance(level, bool) and math.isfinite(level)
+    except OverflowError:  # an integer beyond float64
+        return False

@@ -1,10 +1,12 @@
 """Data frames of pandas, polars and pyarrow, read through narwhals: types and declared levels. Nothing else knows them.
 
 No value may make a function here fail: casts are unsafe on purpose, comparisons are made between like kinds only, and
-what cannot be used becomes a missing value.
+what cannot be used becomes a missing value. Cells that are Python objects are read one by one, and none changes how
+another is read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -14,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64
-from privreg.data.cells import each
 from privreg.data.features import Feature, level_feature
 from privreg.errors import SchemaError
 
@@ -121,24 +122,14 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
         series = decoded(series)
     codes = np.full(len(series), -1, np.int32)
     for code, level in enumerate(levels):
-        _check_fits(series, level, name)
         try:
+            _equal(series[:0], level)  # whether the types can be compared shows without a value
+        except Exception:  # each library has its own
+            kind = kind_of(series)
+            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind}") from None
+        with suppress(Exception):  # no value is an error; what does not fit the level is another
             codes[_equal(series, level)] = code
-        except Exception:  # no value is an error; what does not fit the level is another
-            continue
     return codes
-
-
-def _check_fits(series: nw.Series[Any], level: Any, name: Any) -> None:
-    """Raise SchemaError if the types cannot be compared, which shows without a value."""
-    try:
-        _equal(series[:0], level)
-    except Exception:  # each library has its own
-        fits = False
-    else:
-        fits = True
-    if not fits:
-        raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}")
 
 
 def _untyped_codes(values: NDArray[Any], levels: list[Any]) -> Codes:
@@ -204,3 +195,26 @@ def chunks_of(series: nw.Series[Any]) -> Any:
 def kind_of(series: nw.Series[Any]) -> str:
     """How errors call a column's type. Whether an object column is all text depends on its values: same words."""
     return "text (or untyped)" if is_untyped(series) or series.dtype == nw.String else f"of type {series.dtype}"
+
+
+def each(read: Callable[[Any], Any], cells: NDArray[Any], otherwise: Any = None) -> NDArray[Any]:
+    """What `read` makes of each cell, or `otherwise` where it fails, as objects."""
+
+    def one(cell: Any) -> Any:
+        try:
+            return read(cell)
+        except Exception:  # of the user's own classes, too
+            return otherwise
+
+    with np.errstate(all="ignore"):  # a long double, or a signalling NaN, would warn
+        return np.asarray(np.frompyfunc(one, 1, 1)(cells), np.object_)
+
+
+def each_item(values: Any) -> NDArray[Any]:
+    """The items of a sequence that cannot be converted as a whole; None where one cannot be had."""
+    return each(lambda i: values[i], np.arange(len(values), dtype=np.object_))
+
+
+def numbers_in(cells: NDArray[Any]) -> Float64:
+    """What is no number, or one beyond float64, is missing."""
+    return each(lambda cell: float(cell) if isinstance(cell, Real | np.bool_) else np.nan, cells, np.nan).astype(float)

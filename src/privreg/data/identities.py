@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Int64
-from privreg.data.cells import each, each_item
-from privreg.data.frames import chunks_of, decoded, is_arrow, is_untyped, kind_of, numbers
+from privreg.data.frames import chunks_of, decoded, each, each_item, is_arrow, is_untyped, kind_of, numbers
 from privreg.errors import SchemaError
 
 _PER_SECOND = 10**18  # points in time are whole numbers of attoseconds, the finest unit of numpy
@@ -185,7 +184,7 @@ def _stored(chunks: Any) -> Any:
     """The integers of a column of arrow's."""
     import pyarrow as pa
 
-    from privreg.data.parquet_columns import stored_integers
+    from privreg.data.cells import stored_integers
 
     return pa.chunked_array([stored_integers(chunks.combine_chunks())])
 
@@ -222,8 +221,7 @@ def attoseconds(value: Any) -> int | None:
     if isinstance(value, date) and not isinstance(value, datetime):
         return (value.toordinal() - _EPOCH.days - 1) * _UNITS["D"]
     if isinstance(value, time):
-        since = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
-        value = since
+        value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
     found = key(value) or ""
     return int(found[1:]) if _TIME.fullmatch(found) else None
 

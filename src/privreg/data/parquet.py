@@ -12,24 +12,15 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privreg.data.base import DataFile, Levels, levels_type
-from privreg.data.files import PARQUET, check_start, first_bytes
-from privreg.data.parquet_columns import (
-    Conversion,
-    Conversions,
-    convert,
-    converted,
-    is_plain,
-    kind_of_type,
-    stored_type,
-)
-from privreg.data.paths import files_at
+from privreg.data.cells import convert, kind_of_type, stored_type
+from privreg.data.files import PARQUET, check_start, files_at, first_bytes
 from privreg.errors import SchemaError
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -44,13 +35,6 @@ class RowGroup:
     path: str
     group: int
     rows: int = field(repr=False)
-
-
-class _Footer(NamedTuple):
-    """What is kept of a file: its size and the time of its last change, and the rows of its row groups."""
-
-    stamp: tuple[int, int]
-    rows: tuple[int, ...]
 
 
 class ParquetTable(DataFile):
@@ -86,10 +70,11 @@ class ParquetTable(DataFile):
         _check_apart(paths)
         with ThreadPoolExecutor(min(len(paths), _THREADS)) as pool:
             found = dict(zip(map(str, paths), pool.map(_look, paths), strict=True))
-        # Absolute, because other processes may work in another folder.
-        self._files = {os.path.abspath(path): footer for path, (_, footer) in found.items()}
-        self.columns, self._types = _agreed({path: schema for path, (schema, _) in found.items()})
-        self._enums = set.intersection(*(_enums(schema) for schema, _ in found.values()))
+        # Of each file its stamp and the rows of its row groups. Absolute, since other processes work elsewhere.
+        self._files = {os.path.abspath(path): (stamp, rows) for path, (_, stamp, rows) in found.items()}
+        schemas = {path: schema for path, (schema, *_) in found.items()}
+        self.columns, self._types = _agreed(schemas)
+        self._enums = set.intersection(*({f.name for f in s if _marked(f, b"_PL_ENUM")} for s in schemas.values()))
 
     def __repr__(self) -> str:
         count = len(self._files)
@@ -111,18 +96,18 @@ class ParquetTable(DataFile):
     def parts(self) -> tuple[RowGroup, ...]:
         """The row groups of all files, in order, without empty ones: each can be read independently."""
         files = self._files.items()
-        return tuple(RowGroup(path, i, rows) for path, footer in files for i, rows in enumerate(footer.rows) if rows)
+        return tuple(RowGroup(path, i, rows) for path, (_, groups) in files for i, rows in enumerate(groups) if rows)
 
     def part_tables(
         self, part: RowGroup, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
     ) -> Iterator[pa.Table]:
         """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
         self._check(columns, categories, identifiers)
-        known = self._files.get(part.path)
-        if known is None or known.rows[part.group : part.group + 1] != (part.rows,):
+        _, rows = self._files.get(part.path, ((), ()))
+        if rows[part.group : part.group + 1] != (part.rows,):
             raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
-        plan = self._plan(columns, categories, identifiers)
-        return self._batches(part.path, plan, row_groups=[part.group], use_threads=False)
+        options = {"row_groups": [part.group], "use_threads": False}
+        return self._batches(part.path, columns, categories, identifiers, **options)
 
     def no_rows(self, columns: Sequence[str], categories: Levels) -> pa.Table:
         """These columns as they come, without rows."""
@@ -157,36 +142,35 @@ class ParquetTable(DataFile):
                     f"column {name!r} is of type {other} in {there}, but {kind} in {path}; write one type in all files"
                 )
 
-    def _plan(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Conversions:
-        plan: dict[str, Conversion | None] = {}
-        for name in columns:
-            (kind, _), *others = self._types[name]
-            levels = levels_type(name, categories[name]) if name in categories else None
-            plain = levels is None and not others and is_plain(kind)
-            as_asked = partial(convert, name=name, levels=levels, identifier=name in identifiers, cast=bool(others))
-            plan[name] = None if plain else as_asked
-        return plan
-
     def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         kinds = {name: self._types[name][0][0] for name in columns}
         values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
-        return converted(empty, self._plan(columns, categories, identifiers))
+        return self._convert(empty, columns, categories, identifiers)
 
     def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
-        plan = self._plan(columns, categories, identifiers)
         for path in self._files:
-            yield from self._batches(path, plan, use_threads=True)
+            yield from self._batches(path, columns, categories, identifiers, use_threads=True)
 
-    def _batches(self, path: str, plan: Conversions, **options: Any) -> Iterator[pa.Table]:
-        rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(plan), 1) + 1)
-        with self._open(path, len(plan)) as file:
-            for batch in _each(path, file.iter_batches(rows, columns=list(plan), **options)):
-                yield _guarded(path, partial(converted, batch, plan))
+    def _batches(self, path: str, columns: Sequence[str], *asked: Any, **options: Any) -> Iterator[pa.Table]:
+        rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(columns), 1) + 1)
+        with self._open(path, len(columns)) as file:
+            for batch in _each(path, file.iter_batches(rows, columns=list(columns), **options)):
+                yield _guarded(path, partial(self._convert, batch, columns, *asked))
+
+    def _convert(
+        self, batch: pa.RecordBatch, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]
+    ) -> pa.Table:
+        arrays = {}
+        for name in columns:
+            levels = levels_type(name, categories[name]) if name in categories else None
+            several = len(self._types[name]) > 1
+            arrays[name] = convert(batch.column(name), name, levels, name in identifiers, several)
+        return pa.table(arrays)
 
     def _open(self, path: str, columns: int) -> pq.ParquetFile:
         """A handle of its own, for a reader of so many columns."""
-        stamp = self._files[path].stamp
+        stamp, _ = self._files[path]
         if _stamp(path) != stamp:
             raise SchemaError(f"{path} has changed since its columns were looked at; start again")
         options = {"buffer_size": min(_BUFFER, _BUFFERS // max(columns, 1) + 1), "pre_buffer": False}
@@ -204,7 +188,7 @@ def _check_apart(paths: Sequence[Path]) -> None:
         places[place] = path
 
 
-def _look(path: Path) -> tuple[pa.Schema, _Footer]:
+def _look(path: Path) -> tuple[pa.Schema, tuple[int, int], tuple[int, ...]]:
     start = first_bytes(path)
     if not PARQUET.recognises(path, start):
         check_start(path, start)
@@ -212,10 +196,11 @@ def _look(path: Path) -> tuple[pa.Schema, _Footer]:
     stamp = _stamp(path)
     footer = _guarded(path, lambda: _footer(os.path.abspath(path), stamp))
     rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
-    return _guarded(path, lambda: footer.schema.to_arrow_schema()), _Footer(stamp, rows)
+    return _guarded(path, lambda: footer.schema.to_arrow_schema()), stamp, rows
 
 
 def _stamp(path: str | Path) -> tuple[int, int]:
+    """The size of a file, and the time of its last change."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 
@@ -262,8 +247,9 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     return fields
 
 
-def _enums(schema: pa.Schema) -> set[str]:
-    return {f.name for f in schema if any(key.startswith(b"_PL_ENUM") for key in f.metadata or {})}
+def _marked(column: pa.Field, mark: bytes) -> bool:
+    """Whether polars has written down that this is one of its types."""
+    return any(key.startswith(mark) for key in column.metadata or {})
 
 
 def _guarded(path: Path | str, function: Callable[[], Any]) -> Any:
@@ -283,7 +269,7 @@ def _each(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def _dictionaries(path: str, file: pq.ParquetFile, column: str) -> Iterator[pa.Array | None]:
     """The dictionaries of a column; None for one that was, or would be, made of the values present."""
-    if any(key.startswith(b"_PL_CATEGORICAL") for key in file.schema_arrow.field(column).metadata or {}):
+    if _marked(file.schema_arrow.field(column), b"_PL_CATEGORICAL"):
         yield None
     for group in range(file.num_row_groups):
         if not _has_dictionary(file.metadata.row_group(group), column):

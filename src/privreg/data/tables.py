@@ -13,6 +13,7 @@ False and True; a plain numpy array has only numbers, its booleans being 0 and 1
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -23,9 +24,8 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
-from privreg.data.cells import numbers_in
 from privreg.data.features import Feature
-from privreg.data.frames import Categories, Codes, columns_of, numbers, undeclared
+from privreg.data.frames import Categories, Codes, columns_of, numbers, numbers_in, undeclared
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
 
@@ -34,25 +34,20 @@ __all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
 
 
+@dataclass(eq=False, repr=False)
 class Table:
     """Feature columns of an input table. Hands them out one at a time, in float64, NaN where a value is missing."""
 
-    def __init__(
-        self,
-        features: list[Feature],
-        n_rows: int,
-        numeric: Any,
-        codes: dict[int, Codes],
-        undeclared: Sequence[str] = (),
-    ) -> None:
-        for name, times in Counter(f.name for f in features).items():
+    features: list[Feature]
+    n_rows: int
+    _numeric: Any  # a 2-D array, or {column number: values}
+    _codes: dict[int, Codes]  # declared level of each record by column, −1 for missing
+    undeclared: list[str]  # columns whose levels came with their type
+
+    def __post_init__(self) -> None:
+        for name, times in Counter(self.names).items():
             if times > 1:
                 raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
-        self.features = features
-        self.n_rows = n_rows
-        self._numeric = numeric  # a 2-D array, or {column number: values}
-        self._codes = codes  # declared level of each record by column, −1 for missing
-        self.undeclared = list(undeclared)  # columns whose levels came with their type
 
     @property
     def names(self) -> list[str]:
@@ -146,7 +141,7 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
         raise SchemaError(_NO_COLUMNS)
     if categories:
         raise SchemaError("categories are declared by column name: pass a data frame, or one-hot columns in the array")
-    return Table([Feature(f"x{j}", j) for j in range(array.shape[1])], array.shape[0], array, {})
+    return Table([Feature(f"x{j}", j) for j in range(array.shape[1])], array.shape[0], array, {}, [])
 
 
 def read_target(data: Any) -> Float64:

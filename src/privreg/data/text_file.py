@@ -1,4 +1,4 @@
-"""Delimited text in files. How a cell is read, text_cells.py tells.
+"""Delimited text in files. How a cell is read, cells.py tells.
 
 The kinds of the columns are decided by the first 100 rows. A line of text is a record, so that no record can reach into
 another. A line with too few or too many fields, or with a quote that is not closed, is a record whose cells are all
@@ -9,24 +9,21 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeVar
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from privreg.data.base import DataFile, Levels, levels_type
-from privreg.data.paths import has_end
-from privreg.data.text_cells import cells_as
+from privreg.data.cells import cells_as
+from privreg.data.files import has_end
 from privreg.data.text_header import BLANKS, MISSING, header_line, number_pattern, open_text, read_header
 from privreg.errors import SchemaError
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 SCHEMA_ROWS = 100
 _TABS = (".tsv", ".tab")  # ends of names of files that are written with tabs
@@ -42,8 +39,7 @@ class TextFile(DataFile):
     path: Path
 
     def __init__(self, path: Path) -> None:
-        header = read_header(path)
-        self._names, self._separator = header.names, header.separator
+        self._names, self._separator = read_header(path)
         self.path = path
         rows = self._schema_rows()
         self._mark = "." if self._separator == "," else _decimal_mark(rows)
@@ -55,9 +51,8 @@ class TextFile(DataFile):
     def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
         separator = "\t" if has_end(name, _TABS) else ","
         head = io.StringIO()
-        csv.writer(head, delimiter=separator, lineterminator="\n").writerow(
-            schema.names
-        )  # arrow would quote every name
+        # Arrow would quote every name.
+        csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)
         sink.write(head.getvalue().encode())
         options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
         return pa_csv.CSVWriter(sink, schema, write_options=options)
@@ -71,7 +66,7 @@ class TextFile(DataFile):
             return self._convert(self._cells(block, columns), categories, identifiers)
 
         with open_text(self.path) as text, ThreadPoolExecutor(_THREADS) as pool:
-            yield from filter(len, _in_order(pool, work, self._blocks(text)))
+            yield from filter(len, _in_order(pool.submit(work, block) for block in self._blocks(text)))
 
     def _convert(self, table: pa.Table, categories: Levels, identifiers: Sequence[str]) -> pa.Table:
         arrays = {}
@@ -121,25 +116,17 @@ class TextFile(DataFile):
             odd[row.number - 1] = bool(row.text.strip(BLANKS))
             return "skip"
 
+        # Threads would leave the rows without numbers.
+        reading = pa_csv.ReadOptions(block_size=len(block) + 1, column_names=self._names, use_threads=False)
+        parsing = pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip)
+        types, wanted = {name: pa.string() for name in self._names}, list(columns)
+        texts = pa_csv.ConvertOptions(check_utf8=False, column_types=types, null_values=[], include_columns=wanted)
         table = None
         with suppress(pa.ArrowException):  # its message may quote a cell
-            table = pa_csv.read_csv(pa.BufferReader(b"\n" + block), *self._options(columns, len(block) + 1, skip))
+            table = pa_csv.read_csv(pa.BufferReader(b"\n" + block), reading, parsing, texts)
         if table is None:
             raise SchemaError(f"{self.path} could not be read as CSV")
         return _with_odd_rows(table, odd) if odd else table
-
-    def _options(self, columns: Sequence[str], size: int, skip: Callable[[Any], str]) -> tuple[Any, Any, Any]:
-        return (
-            # Threads would leave the rows without numbers.
-            pa_csv.ReadOptions(block_size=size, column_names=self._names, use_threads=False),
-            pa_csv.ParseOptions(delimiter=self._separator, newlines_in_values=False, invalid_row_handler=skip),
-            pa_csv.ConvertOptions(
-                check_utf8=False,
-                column_types={name: pa.string() for name in self._names},
-                null_values=[],
-                include_columns=list(columns),
-            ),
-        )
 
 
 def _whole_lines(text: TextIO) -> Iterator[str]:
@@ -163,15 +150,14 @@ def _with_odd_rows(table: pa.Table, odd: dict[int, bool]) -> pa.Table:
     return table.take(pa.array(np.cumsum(~is_odd) - 1, mask=is_odd).filter(pa.array(~is_blank)))
 
 
-def _in_order(pool: ThreadPoolExecutor, work: Callable[[T], U], given: Iterable[T]) -> Iterator[U]:
+def _in_order(begun: Iterable[Future[pa.Table]]) -> Iterator[pa.Table]:
     """The results one after another, with a few computed ahead."""
-    ahead: deque[Future[U]] = deque()
-    for one in given:
-        ahead.append(pool.submit(work, one))
+    ahead: deque[Future[pa.Table]] = deque()
+    for one in begun:
+        ahead.append(one)
         if len(ahead) > _THREADS:
             yield ahead.popleft().result()
-    while ahead:
-        yield ahead.popleft().result()
+    yield from (one.result() for one in ahead)
 
 
 def _closed_quotes(separator: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from privreg.data.files import neither_format
 from privreg.errors import SchemaError
@@ -20,30 +20,22 @@ _QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
 _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
 # Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
 _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
-
-
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")  # words for a missing value
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")
 
 
-class Header(NamedTuple):
-    """What the first line of a file says."""
-
-    names: list[str]
-    separator: str
-
-
-def read_header(path: Path) -> Header:
-    """The header of a file; SchemaError if it has none that can be used."""
+def read_header(path: Path) -> tuple[list[str], str]:
+    """The names and the separator of a file; SchemaError if it has no header that can be used."""
     with open_text(path) as text:
         line = header_line(text, path)
-    separator = _separator(line)
-    return Header(_names(line, separator, path), separator)
+    count = Counter(c for c in _outside_quotes(line) if c in _SEPARATORS)
+    separator = max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
+    return _names(line, separator, path), separator
 
 
 def header_names(path: Path) -> list[str]:
-    return read_header(path).names
+    return read_header(path)[0]
 
 
 def open_text(path: Path) -> TextIO:
@@ -94,11 +86,6 @@ def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
 
 def _outside_quotes(header: str) -> str:
     return _QUOTED.sub(r"\1", header.removeprefix("ï»¿"))  # a byte order mark, read as Latin-1
-
-
-def _separator(header: str) -> str:
-    count = Counter(c for c in _outside_quotes(header) if c in _SEPARATORS)
-    return max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
 
 
 def _names(header: str, separator: str, path: Path) -> list[str]:

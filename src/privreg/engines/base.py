@@ -7,11 +7,11 @@ answers, and with a seed everything after them, are the same bits in memory, out
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,30 +46,18 @@ class Derived:
     columns: tuple[int, ...]
 
 
-class Ranking(Protocol):
-    """Feature columns, ranked once."""
+@dataclass(frozen=True)
+class Ranking:
+    """Feature columns, ranked once: C − D of a feature, the TARGET or a derived column with each of the features."""
 
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        """C − D of a feature, the TARGET or a derived column with each of the features."""
-        ...
+    concordance: Callable[[int | Derived, Sequence[int]], Int64]
 
 
-class Rounded(Protocol):
+@dataclass(frozen=True)
+class Rounded:
     """Records as rows of 16-bit integers, kept for many passes."""
 
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        """The sum of task(columns × records, target)."""
-        ...
-
-
-class RoundedBlocks:
-    """Such rows, with their targets, in so many blocks that are here, or are loaded when they are looked at."""
-
-    def __init__(self, load: Callable[[int], tuple[Int16, Float64]], count: int, n_jobs: int | None) -> None:
-        self._load, self._count, self._n_jobs = load, count, n_jobs
-
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        return sum_in_threads(lambda b: task(*self._load(b)), self._count, self._n_jobs)
+    total: Callable[[Callable[[Int16, Float64], Any]], Any]  # of a task: the sum of task(columns × records, target)
 
 
 class Engine(ABC):
@@ -159,46 +147,33 @@ class Kind(ABC):
         raise NotImplementedError
 
 
-class PreparedColumns(Sequence[Column]):
-    """Features whose totals are prepared together, in one pass for all."""
-
-    def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
-        self._engine, self._numbers = engine, list(numbers)
-        self._known: list[dict[Any, Any]] = [{} for _ in numbers]
-
-    def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
-        """One task for each column. The results are remembered, and returned."""
-        found = self._engine.totals(list(zip(self._numbers, tasks, strict=True)))
-        for known, task, result in zip(self._known, tasks, found, strict=True):
-            known[task] = result
-        return found
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, at: Any) -> Any:
-        return _Column(self._engine, self._numbers[at], self._known[at])
-
-
+@dataclass(eq=False, repr=False)
 class _Column:
-    def __init__(self, engine: Engine, number: int, known: dict[Any, Any] | None = None) -> None:
-        self._engine, self._number, self._known = engine, number, {} if known is None else known
+    engine: Engine
+    number: int
+    known: dict[Any, Any] = field(default_factory=dict)  # what came of tasks
 
     @property
     def size(self) -> int:
-        return self._engine.n_records
+        return self.engine.n_records
 
     def total(self, task: Callable[[Float64], T]) -> T:
-        return self._known[task] if task in self._known else self._engine.totals([(self._number, task)])[0]
+        return self.known[task] if task in self.known else self.engine.totals([(self.number, task)])[0]
 
 
-class Elementwise(tuple[Any, ...]):
-    """Results that are added one by one."""
+class PreparedColumns(list[_Column]):
+    """Features whose totals are prepared together, in one pass for all."""
 
-    __slots__ = ()
+    def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
+        super().__init__(_Column(engine, number) for number in numbers)
+        self._engine = engine
 
-    def __add__(self, other: Any) -> "Elementwise":
-        return Elementwise(a + b for a, b in zip(self, other, strict=True))
+    def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
+        """One task for each column. The results are remembered, and returned."""
+        found = self._engine.totals([(column.number, task) for column, task in zip(self, tasks, strict=True)])
+        for column, task, result in zip(self, tasks, found, strict=True):
+            column.known[task] = result
+        return found
 
 
 def features_of(tasks: Tasks) -> list[int]:
@@ -206,10 +181,11 @@ def features_of(tasks: Tasks) -> list[int]:
     return [j for j, _ in tasks if j != TARGET]
 
 
-def each_total(block: Block, tasks: Tasks) -> Elementwise:
-    """Each task's result for its column of the block."""
+def each_total(block: Block, tasks: Tasks) -> NDArray[np.object_]:
+    """Each task's result for its column of the block, as objects, which are added one by one."""
     features = iter(block.values)
-    return Elementwise(task(block.target if j == TARGET else next(features)) for j, task in tasks)
+    found = (task(block.target if j == TARGET else next(features)) for j, task in tasks)
+    return np.fromiter(found, np.object_, len(tasks))
 
 
 def added(found: Iterable[T]) -> T:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,21 +11,7 @@ from numpy.typing import NDArray
 from privreg._types import Float64, Int16, Int64
 from privreg.data.tables import Table, read_identities, read_table, read_target
 from privreg.engines import base
-from privreg.engines.base import (
-    TARGET,
-    Block,
-    Derived,
-    Engine,
-    Kind,
-    OpenOptions,
-    RoundedBlocks,
-    Tasks,
-    each_in_threads,
-    each_total,
-    features_of,
-    runs_of_groups,
-    sum_in_threads,
-)
+from privreg.engines.base import TARGET, Block, Derived, Engine, Kind, OpenOptions, Ranking, Rounded, each_in_threads
 from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
@@ -63,37 +50,40 @@ class MemoryEngine(Engine):
     def n_records(self) -> int:  # type: ignore[override]
         return self.target.size
 
-    def totals(self, tasks: Tasks) -> list[Any]:
+    def totals(self, tasks: base.Tasks) -> list[Any]:
         rows = max(_ENTRIES // max(len(tasks), 1), base.ROWS)
-        return list(self._added(lambda block: each_total(block, tasks), features_of(tasks), rows))
+        return list(self._added(lambda block: base.each_total(block, tasks), base.features_of(tasks), rows))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
         return self._added(task, columns, base.ROWS)
 
     def _added(self, task: Callable[[Block], T], columns: Sequence[int], rows: int) -> T:
-        def one(b: int) -> T:
-            return task(self._block(columns, slice(b * rows, (b + 1) * rows)))
+        pieces = self._pieces(rows)
+        return base.sum_in_threads(lambda b: task(self._block(columns, pieces[b])), len(pieces), self._n_jobs)
 
-        return sum_in_threads(one, max(-(-self.n_records // rows), 1), self._n_jobs)
+    def _pieces(self, size: int) -> list[slice]:
+        """All records in pieces of at most so many; at least one, which may be empty."""
+        return [slice(a, min(a + size, self.n_records)) for a in range(0, max(self.n_records, 1), size)]
 
     def _block(self, columns: Sequence[int], records: Any) -> Block:
         rows = records if self._kept is None else self._kept[records]
         return Block(self._table.columns(columns, rows), self.target[records])
 
-    def ranking(self) -> "MemoryRanking":
-        return MemoryRanking(self, rank_columns(self, self._n_jobs), self._n_jobs)
+    def ranking(self) -> Ranking:
+        ranks = rank_columns(self, self._n_jobs)
+
+        def rank(pivot: int | Derived) -> Ranks:
+            if isinstance(pivot, Derived):
+                return rank_column(self.derive(pivot))
+            return rank_column(self.target) if pivot == TARGET else ranks[pivot]
+
+        return Ranking(lambda pivot, columns: concordance(rank(pivot), [ranks[j] for j in columns], self._n_jobs))
 
     def derive(self, derived: Derived) -> Float64:
         """The values of a derived column."""
-        values = np.empty(self.n_records)
-
-        def fill(b: int) -> None:
-            records = slice(b * base.ROWS, (b + 1) * base.ROWS)
-            values[records] = derived.task(self._block(derived.columns, records))
-
+        blocks = [partial(self._block, derived.columns, piece) for piece in self._pieces(base.ROWS)]
         with single_threaded_blas():
-            each_in_threads(fill, max(-(-self.n_records // base.ROWS), 1), self._n_jobs)
-        return values
+            return np.concatenate(each_in_threads(lambda b: derived.task(blocks[b]()), len(blocks), self._n_jobs))
 
     def block(self, first: int, last: int, out: Float64) -> list[Float64]:
         """The columns first … last − 1; `out` (columns × records) takes those that must be copied."""
@@ -103,18 +93,17 @@ class MemoryEngine(Engine):
         """The given records with all their feature columns, as a new (records × features) array."""
         return self._table.rows(index if self._kept is None else self._kept[index])
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> RoundedBlocks:
-        size = max(_ENTRIES // width, 1)
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
+        pieces = self._pieces(max(_ENTRIES // width, 1))
 
         def one(b: int) -> tuple[Int16, Float64]:
-            records = np.arange(b * size, min((b + 1) * size, self.n_records))
-            return task(self.rows(records)), self.target[records]
+            return task(self.rows(np.arange(pieces[b].start, pieces[b].stop))), self.target[pieces[b]]
 
-        blocks = each_in_threads(one, max(-(-self.n_records // size), 1), self._n_jobs)
-        return RoundedBlocks(blocks.__getitem__, len(blocks), self._n_jobs)
+        blocks = each_in_threads(one, len(pieces), self._n_jobs)
+        return Rounded(lambda total: base.sum_in_threads(lambda b: total(*blocks[b]), len(blocks), self._n_jobs))
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
-        cuts = runs_of_groups(bounds, max(_CHUNK // len(self), 1))
+        cuts = base.runs_of_groups(bounds, max(_CHUNK // len(self), 1))
 
         def run(r: int) -> T:
             first, last = int(cuts[r]), int(cuts[r + 1])
@@ -138,18 +127,3 @@ class MemoryEngine(Engine):
     def _align(self, values: NDArray[Any]) -> NDArray[Any]:
         """Of an array with a value for each row of the table, the values of the records."""
         return values if self._kept is None else values[self._kept]
-
-
-class MemoryRanking:
-    """Ranks of all columns, in memory."""
-
-    def __init__(self, engine: MemoryEngine, ranks: list[Ranks], n_jobs: int | None) -> None:
-        self._engine, self._ranks, self._n_jobs = engine, ranks, n_jobs
-
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        return concordance(self._rank(pivot), [self._ranks[j] for j in columns], self._n_jobs)
-
-    def _rank(self, pivot: int | Derived) -> Ranks:
-        if isinstance(pivot, Derived):
-            return rank_column(self._engine.derive(pivot))
-        return rank_column(self._engine.target) if pivot == TARGET else self._ranks[pivot]

@@ -12,7 +12,7 @@ from privreg._types import Int64
 from privreg.data.parquet import ParquetTable, RowGroup
 from privreg.data.tables import Categories, Table, read_identities, read_table
 from privreg.engines.base import Block, Engine, Kind, OpenOptions
-from privreg.engines.layout import Layout, make_layout
+from privreg.engines.parts import Layout, make_layout
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 
@@ -23,8 +23,8 @@ class ParquetFiles(Kind):
     """A `ParquetTable`, read by threads of this process."""
 
     def open(self, X: Any, y: Any, options: OpenOptions) -> Engine:
-        layout, number_rows = parquet_layout(X, y, options), partial(parquet_identities, X)
-        return StreamedEngine(file_parts(X, layout), layout, number_rows, options.n_jobs, options.progress)
+        layout = parquet_layout(X, y, options)
+        return StreamedEngine(file_parts(X, layout), layout, partial(parquet_identities, X), options)
 
     def tables(self, X: Any, columns: Sequence[str], categories: Categories | None) -> Iterator[Table]:
         missing = [name for name in columns if name not in X.columns]
@@ -46,11 +46,10 @@ class FilePart:
     groups: tuple[RowGroup, ...]
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
-        names, levels = [*self.layout.needed(columns), self.layout.target], self.layout.categories
-        levels = {name: levels[name] for name in names if name in levels}
+        names = [*self.layout.needed(columns), self.layout.target]
         yield Block([np.empty(0) for _ in columns], np.empty(0))  # for tables without rows
         for group in self.groups:
-            for frame in self.table.part_tables(group, names, levels):
+            for frame in self.table.part_tables(group, names, self.layout.categories):
                 yield self.layout.block(frame, columns)
 
 

@@ -1,24 +1,80 @@
-"""Rows of a table that lie somewhere else, part by part, and what is asked of one part.
+"""Tables that lie somewhere else, part by part: what is asked of one part, and what their engines have in common.
 
+How columns become features is decided once, from the schema of the table, and the same in every part (`Layout`).
 A part is read where the work is done: in a thread of this process, or by a worker of a cluster. The functions here are
 plain, so that they can be sent there; `kept` says which rows of the part are records (None: all are).
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 from zlib import crc32
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.data.features import Feature
+from privreg.data.tables import Categories, read_table, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Elementwise, Tasks, each_total, features_of, stacked
+from privreg.engines.base import TARGET, Block, Derived, Engine, OpenOptions, Tasks, each_total, features_of
 from privreg.errors import SchemaError
+from privreg.kernels.ranks import MAX_RECORDS
 
 T = TypeVar("T")
 Kept = NDArray[np.bool_] | None
+Task = Callable[..., Any]  # called with a part, which of its rows are kept, and what else is given
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Features, the columns they come from, and the levels of those that are categories."""
+
+    features: tuple[Feature, ...]  # their sources are places in `sources`
+    sources: tuple[Any, ...]
+    categories: dict[Any, list[Any]]
+    target: Any
+    undeclared: tuple[str, ...] = ()  # columns whose levels came with their type
+
+    def choose(self, columns: Sequence[int] | None) -> "Layout":
+        """Some of the features, as numbers named like the columns of an array; None: all as they are."""
+        if columns is None:
+            return self
+        chosen = [replace(self.features[j], name=f"x{i}", category=None) for i, j in enumerate(columns)]
+        return replace(self, features=tuple(chosen), undeclared=())
+
+    def needed(self, columns: Sequence[int]) -> list[Any]:
+        """The names of the table's columns that these features are made from."""
+        return [self.sources[s] for s in sorted({self.features[j].source for j in columns if j != TARGET})]
+
+    def block(self, frame: Any, columns: Sequence[int]) -> Block:
+        """These features, and the target, of a data frame that has their columns at least."""
+        names = self.needed(columns)
+        frame = nw.from_native(frame, eager_only=True)
+        target = read_target(frame[self.target].to_native())
+        if not names:
+            return Block([], target)
+        levels = {name: self.categories[name] for name in names if name in self.categories}
+        table = read_table(frame.select(names).to_native(), levels)
+        place = {(names[f.source], f.code): i for i, f in enumerate(table.features)}
+        chosen = [self.features[j] for j in columns]
+        return Block(table.columns([place[self.sources[f.source], f.code] for f in chosen], slice(None)), target)
+
+
+def make_layout(frame: Any, features: Sequence[Any], target: Any, categories: Categories | None) -> Layout:
+    """The layout of a table, from a frame of its types. Only these types, and declared levels, are looked at."""
+    chosen = nw.from_native(frame, eager_only=True).select(list(features))
+    table = read_table(chosen.to_native(), categories)
+    levels: dict[Any, list[Any]] = {}
+    for feature in table.features:
+        if feature.code is not None:
+            levels.setdefault(chosen.columns[feature.source], []).append(feature.level)
+    return Layout(tuple(table.features), tuple(chosen.columns), levels, target, tuple(table.undeclared))
 
 
 class Part(Protocol):
@@ -36,6 +92,12 @@ class Complete(NamedTuple):
     records: int
     kept: Kept
     print: int = 0  # of the target: whether the rows are still the same
+
+    def subset(self, chosen: NDArray[np.bool_]) -> "Complete":
+        """If of the records only the chosen ones are kept."""
+        kept = np.zeros(self.rows, bool)
+        kept[slice(None) if self.kept is None else self.kept] = chosen
+        return self._replace(records=int(chosen.sum()), kept=kept)
 
 
 def complete(part: Part, kept: Kept, features: int) -> Complete:
@@ -64,12 +126,12 @@ def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None 
             yield Block([column[a : a + size] for column in values], target[a : a + size])
 
 
-def totals(part: Part, kept: Kept, tasks: Tasks) -> Elementwise:
+def part_totals(part: Part, kept: Kept, tasks: Tasks) -> NDArray[np.object_]:
     """The tasks' results for their columns."""
     return base.added(each_total(block, tasks) for block in records_of(part, kept, features_of(tasks)))
 
 
-def total(part: Part, kept: Kept, task: Callable[[Block], T], columns: Sequence[int]) -> T:
+def part_total(part: Part, kept: Kept, task: Callable[[Block], T], columns: Sequence[int]) -> T:
     """The task's result for the part."""
     return base.added(map(task, records_of(part, kept, columns, base.ROWS)))
 
@@ -102,7 +164,7 @@ def rounded(
 ) -> Iterator[tuple[Int16, Float64]]:
     """Blocks of at most so many rows as 16-bit integers, with their targets."""
     for block in records_of(part, kept, range(features), rows):
-        yield task(stacked(block.values, block.target.size)), block.target
+        yield task(base.stacked(block.values, block.target.size)), block.target
 
 
 def split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> Iterator[list[Float64]]:
@@ -114,7 +176,7 @@ def split(part: Part, kept: Kept, features: int, cuts: Int64, place: Int64) -> I
     for values, target in records_of(part, kept, range(features)):
         mine = place[first : first + target.size]
         first += target.size
-        rows = np.column_stack([stacked(values, target.size), target, mine.view(np.float64)])
+        rows = np.column_stack([base.stacked(values, target.size), target, mine.view(np.float64)])
         order = np.argsort(mine, kind="stable")
         yield [rows[order[a:b]] for a, b in pairwise(np.searchsorted(mine[order], cuts))]
 
@@ -133,18 +195,74 @@ def places(order: Int64, records: int) -> Int64:
     return place
 
 
-def of_records(values: Int64, rows: Sequence[int], kept: Sequence[Kept]) -> Int64:
-    """Of a value for each row of a table, those of the records."""
-    if values.size != sum(rows):
-        raise SchemaError("groups and y have different numbers of rows")
-    masks = [np.ones(n, bool) if mask is None else mask for n, mask in zip(rows, kept, strict=True)]
-    return np.asarray(values[np.concatenate(masks)])
+class PartsEngine(Engine):
+    """The complete records of a table in parts, and how many each has.
 
+    A subclass brings tasks to the parts. What comes of a task may be a promise of its result (a Dask future): then
+    `_call` and `_results`, which waits for it, are others.
+    """
 
-def kept_of(mask: Kept, rows: int, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows are kept if of the records only the chosen ones are."""
-    if mask is None:
-        return chosen
-    kept = np.zeros(rows, bool)
-    kept[mask] = chosen
-    return kept
+    def __init__(self, parts: int, layout: Layout, number_rows: Callable[[Any], Any], options: OpenOptions) -> None:
+        self.features, self.sources = list(layout.features), [str(name) for name in layout.sources]
+        self.undeclared, self.progress, self.n_jobs = list(layout.undeclared), options.progress, options.n_jobs
+        self._number_rows = number_rows  # by a column, so that rows with equal values have the same number
+        self._found: list[Any] = [None] * parts  # which rows of each part are records: `Complete`
+        self._remember(self._each("reading the columns", complete, range(len(self)), len(self)))
+        if sum(self._rows) > MAX_RECORDS:
+            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+
+    @abstractmethod
+    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
+        """task(part, kept, …) for each part, in their order, with what is given for it."""
+
+    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
+        """task(part, kept, *given) for each part, in their order; `own` has one more argument for each."""
+        self.tell(what)
+        return self._run(task, columns, [given] * len(self._found) if own is None else [(*given, one) for one in own])
+
+    @abstractmethod
+    def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
+        """The sum of the same."""
+
+    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
+        """function(*given), where what is given may come of a task."""
+        return function(*given)
+
+    def _results(self, found: list[Any]) -> list[Any]:
+        """What came of tasks."""
+        return found
+
+    def _remember(self, found: list[Any]) -> None:
+        sizes = self._results([self._call(attrgetter("rows", "records"), one) for one in found])
+        self._rows, self._counts = [rows for rows, _ in sizes], [records for _, records in sizes]
+        self._found = found
+
+    @property
+    def n_records(self) -> int:  # type: ignore[override]
+        return sum(self._counts)
+
+    def _by_part(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Of a value for each record, those of each part."""
+        return np.split(values, np.cumsum(self._counts)[:-1])
+
+    def totals(self, tasks: Tasks) -> list[Any]:
+        return list(self._sum("reading columns", part_totals, features_of(tasks), list(tasks)))
+
+    def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
+        found: T = self._sum("reading rows", part_total, columns, task, list(columns))
+        return found
+
+    def subset(self, index: Int64) -> Self:
+        chosen = np.zeros(self.n_records, bool)
+        chosen[index] = True
+        mine = zip(self._found, self._by_part(chosen), strict=True)
+        subset = copy(self)
+        subset._remember([self._call(Complete.subset, found, part) for found, part in mine])
+        return subset
+
+    def identities(self, groups: Any) -> Int64:
+        numbers, *found = self._results([self._number_rows(groups), *self._found])
+        if numbers.size != sum(self._rows):
+            raise SchemaError("groups and y have different numbers of rows")
+        masks = [np.ones(one.rows, bool) if one.kept is None else one.kept for one in found]
+        return np.asarray(numbers[np.concatenate(masks)])

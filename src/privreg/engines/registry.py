@@ -6,18 +6,11 @@ name of the table's type, so that arrow or Dask is loaded only if the table is t
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import Any, NamedTuple
+from pkgutil import resolve_name
+from typing import Any
 
 from privreg.data.tables import Categories
 from privreg.engines.base import Engine, Kind, OpenOptions
-
-
-class Entry(NamedTuple):
-    """How tables of a kind are recognised, and where the kind is defined."""
-
-    handles: Callable[[Any], bool]
-    home: str  # "module:class"
 
 
 def _is_a(name: str, X: Any) -> bool:
@@ -29,18 +22,17 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.startswith("dask.dataframe") and hasattr(X, "npartitions")
 
 
-KINDS = [  # the first that handles a table
-    Entry(partial(_is_a, "privreg.data.parquet.ParquetTable"), "privreg.engines.parquet:ParquetFiles"),
-    Entry(is_dask, "privreg.engines.dask.opening:DaskFrames"),
-    Entry(partial(_is_a, "privreg.engines.dask.opening.OnCluster"), "privreg.engines.dask.opening:ClusterFiles"),
-    Entry(lambda _: True, "privreg.engines.memory:InMemory"),
+KINDS: list[tuple[Callable[[Any], bool], str]] = [  # who handles a table, the first that does, and where it is defined
+    (partial(_is_a, "privreg.data.parquet.ParquetTable"), "privreg.engines.parquet:ParquetFiles"),
+    (is_dask, "privreg.engines.dask.opening:DaskFrames"),
+    (partial(_is_a, "privreg.engines.dask.opening.OnCluster"), "privreg.engines.dask.opening:ClusterFiles"),
+    (lambda _: True, "privreg.engines.memory:InMemory"),
 ]
 
 
 def kind_of(X: Any) -> Kind:
     """The kind of a table."""
-    module, name = next(entry.home for entry in KINDS if entry.handles(X)).split(":")
-    found: Kind = getattr(import_module(module), name)()
+    found: Kind = resolve_name(next(home for handles, home in KINDS if handles(X)))()
     return found
 
 

@@ -55,8 +55,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
 
 def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
     """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
-    from privreg.data.files import format_of
-    from privreg.data.paths import files_at, has_end, stands_for_many
+    from privreg.data.files import files_at, format_of, has_end, stands_for_many
 
     if not stands_for_many(data):
         return

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from privreg._isolation import isolated
 from privreg._types import Int64
-from privreg.data.cells import each, each_item
+from privreg.data.frames import each, each_item
 from privreg.data.identities import attoseconds, numbered, stored_times
 
 EXACT = 2**53  # beyond, floats do not tell whole numbers apart

@@ -5,25 +5,29 @@ there. If a worker dies, the scheduler has its tasks done again elsewhere: they 
 Dask warns of large graphs, and tells their size, which would tell of the table's: fits are isolated from warnings.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from operator import getitem
 from threading import Semaphore
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
+from dask import delayed
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
+from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.engines import parts as on_part
-from privreg.engines.base import TARGET, Derived, added, runs_of_groups
-from privreg.engines.dask.tasks import FileTasks, FrameTasks, rank_pieces
-from privreg.engines.layout import Layout
-from privreg.engines.parts import Kept, Part
-from privreg.engines.parts_engine import PartsEngine, Task
+from privreg.engines.base import TARGET, Block, Derived, OpenOptions, Ranking, Rounded, added, runs_of_groups
+from privreg.engines.dask.declared import as_declared
+from privreg.engines.parts import Complete, Kept, Layout, Part, PartsEngine, Task
 from privreg.errors import ClusterError, PrivregError
 from privreg.kernels.pairs import count_pairs, make_pivot
+from privreg.kernels.ranks import Ranks, rank_column
 
 T = TypeVar("T")
 
@@ -35,28 +39,14 @@ _RUN = 2**22  # entries of a run of groups
 class DaskEngine(PartsEngine):
     """Records that workers read. What comes of a task is a future."""
 
-    def __init__(
-        self,
-        client: Client,
-        tasks: FrameTasks | FileTasks,
-        layout: Layout,
-        number_rows: Callable[[Any], Future],
-        progress: Callable[[str], None] | None = None,
-    ) -> None:
-        self._client, self._tasks = client, tasks
-        super().__init__(len(tasks), layout, number_rows, progress)
+    _client: Client
 
     # ---- tasks
 
-    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Future]:
-        each = [given] * len(self._tasks) if own is None else [(*given, one) for one in own]
-        self.tell(what)
-        return self._tasks.run(self._client, task, columns, self._found, each)
-
     def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
-        return self.added(self._each(what, task, columns, *given))
+        return self._added(self._each(what, task, columns, *given))
 
-    def added(self, futures: list[Future]) -> Any:
+    def _added(self, futures: list[Future]) -> Any:
         """The sum of the results."""
         while len(futures) > 1:
             futures = [self._call(added, futures[i : i + _FAN_IN]) for i in range(0, len(futures), _FAN_IN)]
@@ -88,12 +78,24 @@ class DaskEngine(PartsEngine):
 
     # ---- what records can be asked
 
-    def ranking(self) -> "DaskRanking":
-        return DaskRanking(self)
+    def ranking(self) -> Ranking:
+        """Ranks of columns, each on the worker that made them. A pair of columns is one task."""
+        known = cache(self.ranks)
 
-    def rounded(self, task: Callable[[Float64], Int16], width: int) -> "DaskRounded":
+        def concordance(pivot: int | Derived, columns: Sequence[int]) -> Int64:
+            once = isinstance(pivot, Derived) or pivot == TARGET
+            made = self._call(make_pivot, self.ranks(pivot) if once else known(pivot))
+            pairs = [self._call(count_pairs, made, known(j)) for j in columns]
+            self.tell("counting pairs")
+            return np.array(self._results(pairs), np.int64)
+
+        return Ranking(concordance)
+
+    def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
+        """Kept on the workers."""
         rows = max(_ROUNDED // width, 1)
-        return DaskRounded(self, self._each("reading rows", _rounded, range(len(self)), task, len(self), rows))
+        blocks = self._each("reading rows", _rounded, range(len(self)), task, len(self), rows)
+        return Rounded(lambda total: self._added([self._call(_rounded_total, block, total) for block in blocks]))
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1))
@@ -108,40 +110,95 @@ class DaskEngine(PartsEngine):
     def ranks(self, column: int | Derived) -> Future:
         """The ranks of a column, on some worker."""
         if isinstance(column, Derived):
-            return self._call(rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
-        return self._tasks.rank(self._client, self._found, column)
+            return self._call(_rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
+        wanted = [] if column == TARGET else [column]
+        return self._call(_rank_pieces, self._run(on_part.read_column, wanted, [[column]] * len(self._found)))
 
 
-class DaskRanking:
-    """Ranks of columns, each on the worker that made them. A pair of columns is one task."""
+class DaskFiles(DaskEngine):
+    """Records that workers read from files."""
 
-    def __init__(self, engine: DaskEngine) -> None:
-        self._engine = engine
-        self._ranks: dict[int, Future] = {}
+    def __init__(
+        self, client: Client, parts: Sequence[Part], layout: Layout, number_rows: Task, options: OpenOptions
+    ) -> None:
+        self._client, self._parts = client, parts
+        super().__init__(len(parts), layout, number_rows, options)
 
-    def concordance(self, pivot: int | Derived, columns: Sequence[int]) -> Int64:
-        engine = self._engine
-        first = engine.ranks(pivot) if isinstance(pivot, Derived) or pivot == TARGET else self._rank(pivot)
-        made = engine._call(make_pivot, first)
-        pairs = [engine._call(count_pairs, made, self._rank(j)) for j in columns]
-        engine.tell("counting pairs")
-        return np.array(engine._results(pairs), np.int64)
+    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
+        del columns  # a part knows what to read
+        each = zip(self._parts, self._found, given, strict=True)
+        return [self._call(_on_part, task, part, found, *more) for part, found, more in each]
 
-    def _rank(self, column: int) -> Future:
-        if column not in self._ranks:
-            self._ranks[column] = self._engine.ranks(column)
-        return self._ranks[column]
+    def ranks(self, column: int | Derived) -> Future:
+        """One worker reads a whole column, so that no more than its ranks is kept."""
+        if isinstance(column, Derived):
+            return super().ranks(column)
+        return self._call(_rank_parts, self._parts, self._found, column)
 
 
-class DaskRounded:
-    """Rows as 16-bit integers, kept on the workers."""
+class DaskPartitions(DaskEngine):
+    """Records in the partitions of a Dask data frame: only the columns asked for are read."""
 
-    def __init__(self, engine: DaskEngine, blocks: list[Future]) -> None:
-        self._engine, self._blocks = engine, blocks
+    def __init__(self, client: Client, frame: Any, layout: Layout, number_rows: Task, options: OpenOptions) -> None:
+        self._client, self._frame, self._layout = client, frame, layout
+        self._read = partial(_on_frame, frame._meta.dtypes.to_dict(), layout)
+        super().__init__(int(frame.npartitions), layout, number_rows, options)
 
-    def total(self, task: Callable[[Int16, Float64], T]) -> T:
-        found: T = self._engine.added([self._engine._call(_rounded_total, block, task) for block in self._blocks])
-        return found
+    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
+        """Tasks of one graph with the frames, so that they are read when they are needed, not all at first.
+
+        What is given is hidden from Dask, which would look for futures in it.
+        """
+        names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
+        # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
+        frames = self._frame[names].simplify().to_delayed(optimize_graph=False)
+        tasks = [
+            delayed(partial(self._read, task, more), pure=False, traverse=False)(frame, found)
+            for frame, found, more in zip(frames, self._found, given, strict=True)
+        ]
+        return self._client.compute(tasks)
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """A partition of a Dask data frame, where it is."""
+
+    frame: Any
+    kinds: Mapping[str, Any]
+    layout: Layout
+    print: int | None  # of the target, when it was first read
+
+    def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
+        block = self.layout.block(as_declared(self.frame, self.kinds), columns)
+        if self.print is not None and crc32(block.target.tobytes()) != self.print:
+            raise ClusterError(
+                "a partition has other rows than when it was first read; a frame must give the same rows in the same "
+                "order whenever it is computed: call .persist() on it, or save it as Parquet, first"
+            )
+        yield block
+
+
+def _on_frame(
+    kinds: Mapping[str, Any], layout: Layout, task: Task, given: Sequence[Any], frame: Any, found: Complete | None
+) -> Any:
+    return _on_part(task, FramePart(frame, kinds, layout, None if found is None else found.print), found, *given)
+
+
+def _on_part(task: Task, part: Part, found: Complete | None, *given: Any) -> Any:
+    with isolated():  # a worker has settings of its own
+        return task(part, None if found is None else found.kept, *given)
+
+
+def _rank_pieces(pieces: Sequence[Float64]) -> Ranks:
+    """Of a column in parts."""
+    return rank_column(np.concatenate(pieces))
+
+
+def _rank_parts(parts: Sequence[Part], found: Sequence[Complete], column: int) -> Ranks:
+    """Of a column that this worker reads."""
+    values = np.empty(sum(complete.records for complete in found))
+    on_part.fill(parts, found, column, values)
+    return rank_column(values)
 
 
 def _rounded(part: Part, kept: Kept, task: Any, features: int, rows: int) -> list[tuple[Int16, Float64]]:

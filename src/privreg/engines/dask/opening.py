@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from logging import CRITICAL
 from typing import Any
 
@@ -16,10 +16,9 @@ from privreg.data.parquet import ParquetTable
 from privreg.data.tables import read_identities
 from privreg.engines.base import Kind, OpenOptions
 from privreg.engines.dask.declared import as_declared, identities, unconverted
-from privreg.engines.dask.engine import DaskEngine
-from privreg.engines.dask.tasks import FileTasks, FrameTasks
-from privreg.engines.layout import make_layout
+from privreg.engines.dask.engine import DaskFiles, DaskPartitions
 from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
+from privreg.engines.parts import make_layout
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
 
@@ -61,14 +60,20 @@ class DaskFrames(Kind):
 
     lazy = True
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskPartitions:
         if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
             raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
         frame, target = _with_column(unconverted(X), y, "y")
         groups, categories = options.groups, options.categories
         frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
         features = [name for name in frame.columns if name not in (target, groups)]
-        _check_levels(frame, [name for name in features if name not in (categories or {})])
+        for name in features:
+            levels = list(getattr(frame._meta.dtypes[name], "categories", []))
+            if name not in (categories or {}) and "__UNKNOWN_CATEGORIES__" in levels:
+                raise SchemaError(
+                    f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
+                    "(levels read off the data would reveal who is in it)"
+                )
         if groups is not None:
             read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
         layout = make_layout(frame._meta, features, target, categories).choose(options.chosen)
@@ -81,7 +86,7 @@ class DaskFrames(Kind):
             column, kind = frame[[groups]].to_delayed(), frame._meta.dtypes[groups]
             return client.compute(delayed(identities, pure=False)(column, kind))
 
-        return DaskEngine(client, FrameTasks(frame, layout), layout, number_rows, options.progress)
+        return DaskPartitions(client, frame, layout, number_rows, options)
 
     def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
         """The predictions, as a series with the partitions of the frame."""
@@ -97,13 +102,10 @@ class DaskFrames(Kind):
 class ClusterFiles(Kind):
     """Parquet files that all workers can read at the same place: `OnCluster`."""
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskEngine:
+    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskFiles:
         layout = parquet_layout(X.table, y, options)
-
-        def number_rows(name: str) -> Future:
-            return X.client.submit(parquet_identities, X.table, name, pure=False)
-
-        return DaskEngine(X.client, FileTasks(file_parts(X.table, layout)), layout, number_rows, options.progress)
+        number_rows = partial(X.client.submit, parquet_identities, X.table, pure=False)
+        return DaskFiles(X.client, file_parts(X.table, layout), layout, number_rows, options)
 
 
 @cache
@@ -111,15 +113,6 @@ def _own_threads(process: int) -> Client:
     """Threads of this process, kept for the next fit; a forked process has none of its parent's."""
     del process
     return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
-
-
-def _check_levels(frame: Any, columns: Sequence[str]) -> None:
-    for name in columns:
-        if "__UNKNOWN_CATEGORIES__" in list(getattr(frame._meta.dtypes[name], "categories", [])):
-            raise SchemaError(
-                f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
-                "(levels read off the data would reveal who is in it)"
-            )
 
 
 def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
