@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 
 import typer
 
-from privreg.cli import ledger, paper_commands
+from privreg.cli import ledger, paper
 from privreg.cli.demo import demo
-from privreg.cli.fit import fit
+from privreg.cli.fit import fit, select
 from privreg.cli.messages import Command, Group
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
-from privreg.cli.select import select
 
 COMMANDS: tuple[Callable[..., None], ...] = (demo, fit, select, predict, plan)
 
@@ -33,7 +32,7 @@ def make_app(commands: Iterable[Callable[..., None]] = COMMANDS) -> typer.Typer:
     for command in commands:
         made.command(cls=Command)(command)
     made.add_typer(ledger.app, name="ledger", no_args_is_help=True)
-    made.add_typer(paper_commands.app, name="paper", no_args_is_help=True)
+    made.add_typer(paper.app, name="paper", no_args_is_help=True)
     return made
 
 

@@ -6,13 +6,13 @@ for which arrow is loaded. Rules about budgets are those of the estimators, whic
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privreg.cli.job import Job
-from privreg.cli.progress import stages
+from privreg.cli.terminal import stages
 from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_names, unknown_column
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.levels import read_levels
@@ -28,6 +28,38 @@ if TYPE_CHECKING:
     from privreg.data.base import DataFile
 
 PREDICTION = "prediction"  # name of the column of predictions
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `privreg fit` or `privreg select` is to do: their options, by their names.
+
+    Lists of columns are as typed: what a comma means depends on the names of the columns.
+    """
+
+    command: str
+    data: Path
+    target: str
+    epsilon: Decimal
+    delta: Decimal
+    method: str
+    k: int | str
+    features: list[str] | None = None
+    drop: list[str] | None = None
+    category: list[str] | None = None
+    categories: Path | None = None
+    person: str | None = None
+    rows_per_person: int = 1
+    max_rows_for_selection: int | None = None
+    engine: str = "auto"
+    scheduler: str | None = None
+    out: Path | None = None
+    report: Path | None = None
+    force: bool = False
+    ledger: Path | None = None
+    dataset: str | None = None
+    yes: bool = False
+    as_json: bool = False
 
 
 @dataclass(frozen=True)

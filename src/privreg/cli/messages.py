@@ -1,16 +1,14 @@
 """What goes wrong is said on stderr in one line, not as a traceback."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-if TYPE_CHECKING:
-    from privreg.cli.job import Job
+from privreg.errors import BudgetRefusedError, PrivregError
 
 
 class Group(TyperGroup):
@@ -36,49 +34,17 @@ class Group(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command; what is wrong with its input is one line."""
+    """A command; what people can do something about is one line. Exit status 3 for a refused budget, else 2."""
 
     def invoke(self, ctx: Any) -> Any:
-        with one_line(ctx.command_path):
+        status = 2
+        try:
             return super().invoke(ctx)
-
-
-@contextmanager
-def one_line(command: str) -> Iterator[None]:
-    """Errors that people can do something about, as one line. Exit status 3 for a refused budget, else 2."""
-    from privreg.errors import BudgetRefusedError, PrivregError
-
-    status = 2
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # typer knows what to do
-    except (ValueError, PrivregError) as error:
-        message, status = str(error), 3 if isinstance(error, BudgetRefusedError) else 2
-    except OSError as error:
-        message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-    else:
-        return
-    typer.echo(f"{command}: {' '.join(message.split())}", err=True)
-    raise typer.Exit(status)
-
-
-def confirm(job: "Job") -> None:
-    """Say what a large budget means. At a terminal, go on only if that is meant."""
-    from privreg.privacy.weak import weak_points
-
-    points = weak_points(float(job.epsilon), float(job.delta))
-    for text in points:
-        typer.echo(f"privreg {job.command}: warning: {text}", err=True)
-    ask = not job.yes and not job.as_json
-    if points and ask and sys.stdin.isatty() and sys.stderr.isatty() and not _agreed():
-        typer.echo("Nothing was spent.", err=True)
-        raise typer.Exit(1)
-
-
-def _agreed() -> bool:
-    try:
-        return typer.confirm("Go on?", err=True)
-    except typer.Abort:  # Ctrl-C, or the end of input
-        typer.echo(err=True)
-        return False
+        except BrokenPipeError:
+            raise  # typer knows what to do
+        except (ValueError, PrivregError) as error:
+            message, status = str(error), 3 if isinstance(error, BudgetRefusedError) else 2
+        except OSError as error:
+            message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+        typer.echo(f"{ctx.command_path}: {' '.join(message.split())}", err=True)
+        raise typer.Exit(status)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privreg.cli import options
-from privreg.cli.progress import bar, loading
+from privreg.cli.terminal import bar, loading
 
 
 def plan(
