@@ -23,7 +23,6 @@ def make_app(commands: Iterable[Callable[..., None]] = COMMANDS) -> typer.Typer:
     made = typer.Typer(
         name="privreg",
         cls=Group,
-        help="Differentially private linear regression without data bounds or tuning.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

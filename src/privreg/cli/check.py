@@ -140,8 +140,7 @@ def check_method(job: Job) -> str:
 def open_table(job: Job) -> Opened:
     """The file of a job, and its columns. Of text the header alone is looked at first."""
     file, names = None, header_names(job.data)
-    with stages() as stage:
-        stage("looking at the columns")
+    with stages("looking at the columns"):
         if names is None:
             file = open_file(job.data)
             names = list(file.columns)

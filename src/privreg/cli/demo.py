@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from privreg._format import epsilon_delta, span, supported
-from privreg.cli.terminal import console, grid, loading, stages
+from privreg.cli.terminal import console, grid, stages
 from privreg.errors import DataError
 
 NAME = "mothers' pay"
@@ -44,7 +44,7 @@ def demo(
     ] = None,
 ) -> None:
     """Fit the pay of 31,857 mothers, privately and not; write privreg-demo.html and privreg-demo.json."""
-    with loading():
+    with stages("loading"):
         import pyarrow.csv as pa_csv
 
         from privreg import PrivateLinearRegression

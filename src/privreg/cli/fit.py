@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privreg.cli import options
-from privreg.cli.terminal import loading
+from privreg.cli.terminal import stages
 from privreg.estimators.methods import private_methods
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def fit(
     job = Job("fit", **typed)
     opened = check_fit(job)
     _confirm(job)
-    with loading():
+    with stages("loading"):
         from privreg.cli.run_fit import run_fit
 
     run_fit(job, opened)
@@ -85,7 +85,7 @@ def select(
     job = Job("select", **typed)
     opened = check_select(job)
     _confirm(job)
-    with loading():
+    with stages("loading"):
         from privreg.cli.run_fit import run_select
 
     run_select(job, opened)

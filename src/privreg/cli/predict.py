@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from privreg.cli import options
-from privreg.cli.terminal import loading, stages
+from privreg.cli.terminal import stages
 
 
 def predict(
@@ -34,7 +34,7 @@ def predict(
 
 def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
-    with loading():
+    with stages("loading"):
         import pyarrow as pa
 
         from privreg.cli.check import PREDICTION, read_kept
@@ -57,8 +57,7 @@ def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: lis
     as_written = [] if file.typed else copied  # the number 007 is perhaps a name
     place = out or Path("standard output.csv")
     open_writer = (format_to_write(place) or TEXT).load().writer
-    with stages() as stage, whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
-        stage("predicting")
+    with stages("predicting"), whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
         writer = None
         for batch in file.batches([*features, *copied], model.categories or {}, as_written):
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.

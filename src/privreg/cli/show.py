@@ -10,7 +10,7 @@ from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
 from privreg.results.release import Release
-from privreg.results.tables import coefficient_table, difference_table
+from privreg.results.tables import coefficient_cells, difference_cells, texts
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
@@ -20,9 +20,9 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
     for note in release.notes:
         out.print(Text(note))
     show_warnings(out, release.warnings)
-    out.print(grid(*coefficient_table(release)))
+    out.print(grid(*texts(coefficient_cells(release))))
     if release.differences:
-        out.print(grid(*difference_table(release)))
+        out.print(grid(*texts(difference_cells(release))))
     show_receipt(out, release.receipt)
     show_ledger(out, ledger)
     for kind, file in files.items():

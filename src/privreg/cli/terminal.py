@@ -36,28 +36,20 @@ def grid(head: Sequence[str], *rows: Sequence[str], left: int = 1) -> Table:
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[float], None]]:
     """Gives a function to be called with the part that is done. The bar goes when the work is done."""
-    with _line(what) as update:
+    with _line(what, 1.0) as update:
         yield lambda part: update(completed=part)
 
 
 @contextmanager
-def stages() -> Iterator[Callable[[str], None]]:
+def stages(first: str = "") -> Iterator[Callable[[str], None]]:
     """Gives a function to be called with what is being done now. The line goes when the work is done."""
-    with _line() as update:
+    with _line(first, None) as update:
         yield lambda what: update(description=what)
 
 
 @contextmanager
-def loading() -> Iterator[None]:
-    """Says so while libraries load, which takes a second or more."""
-    with stages() as stage:
-        stage("loading")
-        yield
-
-
-@contextmanager
-def _line(what: str | None = None) -> Iterator[Callable[..., None]]:
-    """Gives a function that changes the line: a bar if it is said what is done, else a spinner with the time."""
+def _line(what: str, total: float | None) -> Iterator[Callable[..., None]]:
+    """Gives a function that changes the line: a bar if there is a total, else a spinner with the time."""
     out = Console(stderr=True)
     if not out.is_terminal:
         yield lambda **_: None
@@ -65,6 +57,6 @@ def _line(what: str | None = None) -> Iterator[Callable[..., None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns: list[Any] = [SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)]
-    with Progress(*(columns if what is None else ()), console=out, transient=True) as progress:
-        task = progress.add_task(what or "", total=1.0 if what else None)
+    with Progress(*(columns if total is None else ()), console=out, transient=True) as progress:
+        task = progress.add_task(what, total=total)
         yield lambda **changes: progress.update(task, **changes)

@@ -1,82 +1,56 @@
 """The tables of a release: the same cells at the terminal, in a summary and in a report."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from privreg._format import shown, span, supported, text_table
 from privreg.results.release import WARNING, Coefficient, Release
 
 
-@dataclass(frozen=True)
-class TableColumn:
-    """What a column says about a coefficient, and what a reader may sort it by."""
+class Cell(NamedTuple):
+    """A text, and what a reader may sort it by."""
 
-    head: str
-    text: Callable[[Coefficient], str]
-    order: Callable[[Coefficient], float | str | None]
+    text: str
+    order: float | str | None
 
 
-def coefficient_columns(release: Release) -> list[TableColumn]:
-    """Those of the coefficients; what the method does not tell is left out."""
-    columns = _columns("feature", "coefficient", release.has_errors)
+Cells = dict[str, Cell]  # of one row, by the heads of their columns
+
+
+def coefficient_cells(release: Release) -> list[Cells]:
+    """Each coefficient in the order chosen, the intercept last. What the method does not tell is left out."""
+    rows = [*release.coefficients, release.intercept]
+    cells = [_cells(c, "feature", "coefficient", release.has_errors) for c in rows]
     if release.has_ranges:
-        columns.append(TableColumn("linear between", _linear, lambda c: c.linear_from))
-    return columns
+        for row, c in zip(cells, rows, strict=True):
+            row["linear between"] = Cell(span(c.linear_from, c.linear_to), c.linear_from)
+    return cells
 
 
-def difference_columns() -> list[TableColumn]:
-    """Those of the differences between levels."""
-    return _columns("level − other level", "difference", True)
+def difference_cells(release: Release) -> list[Cells]:
+    """Levels of categories, each beside the first one."""
+    return [_cells(c, "level − other level", "difference", errors=True) for c in release.differences]
 
 
-def coefficient_table(release: Release) -> list[tuple[str, ...]]:
-    """The head, then a row of texts for each coefficient in the order chosen, the intercept last."""
-    return _table(coefficient_columns(release), [*release.coefficients, release.intercept])
-
-
-def difference_table(release: Release) -> list[tuple[str, ...]]:
-    """The same for levels of categories, each beside the first one; the head alone if there are none."""
-    return _table(difference_columns(), release.differences)
+def texts(cells: list[Cells]) -> list[tuple[str, ...]]:
+    """The head, then a row of texts for each row of cells."""
+    return [tuple(cells[0]), *(tuple(cell.text for cell in row.values()) for row in cells)]
 
 
 def summary_of(release: Release) -> str:
     """Notes, a table of coefficients and the receipt, as text."""
     told = release.notes + [WARNING + text for text in release.warnings]
-    return "\n".join([*told, "", *text_table(coefficient_table(release)), "", str(release.receipt)])
+    return "\n".join([*told, "", *text_table(texts(coefficient_cells(release))), "", str(release.receipt)])
 
 
 def with_error(c: Coefficient) -> str:
     """A coefficient with its standard error: 0.732 ± 0.012."""
-    return _value(c) if c.error is None else f"{_value(c)} ± {_error(c)}"
+    value = supported(c.value, c.error)
+    return value if c.error is None else f"{value} ± {supported(c.error, c.error)}"
 
 
-def _columns(name: str, value: str, errors: bool) -> list[TableColumn]:
-    columns = [TableColumn(name, _name, _name), TableColumn(value, _value, lambda c: c.value)]
+def _cells(c: Coefficient, name: str, value: str, errors: bool) -> Cells:
+    cells = {name: Cell(shown(c.feature), shown(c.feature)), value: Cell(supported(c.value, c.error), c.value)}
     if errors:
-        columns.append(TableColumn("std. error", _error, lambda c: c.error))
-        columns.append(TableColumn("95 % interval", _interval, lambda c: c.low))
-    return columns
-
-
-def _table(columns: list[TableColumn], rows: list[Coefficient]) -> list[tuple[str, ...]]:
-    return [tuple(column.head for column in columns), *(tuple(column.text(c) for column in columns) for c in rows)]
-
-
-def _name(c: Coefficient) -> str:
-    return shown(c.feature)
-
-
-def _value(c: Coefficient) -> str:
-    return supported(c.value, c.error)
-
-
-def _error(c: Coefficient) -> str:
-    return supported(c.error, c.error)
-
-
-def _interval(c: Coefficient) -> str:
-    return "" if c.low is None else f"{supported(c.low, c.error)} … {supported(c.high, c.error)}"
-
-
-def _linear(c: Coefficient) -> str:
-    return span(c.linear_from, c.linear_to)
+        interval = "" if c.low is None else f"{supported(c.low, c.error)} … {supported(c.high, c.error)}"
+        cells |= {"std. error": Cell(supported(c.error, c.error), c.error), "95 % interval": Cell(interval, c.low)}
+    return cells
