@@ -4,7 +4,7 @@ First what was typed, then the places to write to, then the ledger, then the nam
 for which arrow is loaded. Rules about budgets are those of the estimators, which check them again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +22,7 @@ from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_me
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
-from privreg.results.outputs import check_apart, check_new, check_outside, check_place
+from privreg.results.outputs import check_outputs
 
 if TYPE_CHECKING:
     from privreg.data.base import DataFile
@@ -81,7 +81,7 @@ def check_fit(job: Job) -> Opened:
     else:
         REGISTRY[method].check_budget(budget)
     inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
-    _check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
+    check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
     _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
     return open_table(job)
 
@@ -100,7 +100,7 @@ def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], fo
     """The same for `privreg predict`, as far as it is known without the model."""
     if out is not None and format_to_write(out) is None:
         raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
-    _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
+    check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
     names = header_names(data)
     if names is not None:
@@ -144,10 +144,8 @@ def open_table(job: Job) -> Opened:
         if names is None:
             file = open_file(job.data)
             names = list(file.columns)
-        features, drop = (
-            read_names("--features", job.features or [], names),
-            read_names("--drop", job.drop or [], names),
-        )
+        features = read_names("--features", job.features or [], names)
+        drop = read_names("--drop", job.drop or [], names)
         levels = read_levels(job.category or [], job.categories, names)
         chosen = job.target, features, drop, job.person, levels
         choose_names(names, job.data, *chosen)
@@ -171,20 +169,6 @@ def _budget(job: Job) -> Budget:
     if (job.ledger is None) != (job.dataset is None):
         raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
     return budget_of(float(job.epsilon), float(job.delta), job.ledger is not None)
-
-
-def _check_outputs(
-    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path, force: bool
-) -> None:
-    """Raise unless everything can be written, and nothing is lost by it."""
-    places = [place for place in outputs.values() if place is not None]
-    for place in places:
-        check_place(place)
-    check_apart(outputs, inputs)
-    check_outside(outputs, data)
-    if not force:
-        for place in places:
-            check_new(place)
 
 
 def _ask_ledger(job: Job, mu_squared: Fraction | None) -> None:

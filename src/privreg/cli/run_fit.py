@@ -5,7 +5,6 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,7 @@ def run_fit(job: Job, opened: Opened) -> None:
     carry_out(estimator, opened, job)
     release = release_of(estimator, job.target, method)
     ledger = _ledger_entry(job, estimator.ledger_entry_)
-    context = Context(job.data.name, shlex.join(["privreg", *sys.argv[1:]]), job.person, ledger)
-    files, failures = _write(job, release, context)
+    files, failures = _write(job, release, ledger)
     if job.as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
@@ -103,10 +101,8 @@ def _fit(estimator: Any, file: Any, columns: ChosenColumns, stage: Callable[[str
 def _estimator(job: Job, method: str) -> Any:
     options = _budget(job) | {"purpose": f"fit {job.target}: {method}"}
     if method == FLAGSHIP:
-        most = job.max_rows_for_selection
-        return PrivateLinearRegression(
-            k=job.k, rows_per_person=job.rows_per_person, max_rows_for_selection=most, **options
-        )
+        options |= {"rows_per_person": job.rows_per_person, "max_rows_for_selection": job.max_rows_for_selection}
+        return PrivateLinearRegression(k=job.k, **options)
     return make_method(method, k=USUAL_K if job.k == "auto" else int(job.k), calibration="strict", **options)
 
 
@@ -116,7 +112,7 @@ def _budget(job: Job) -> dict[str, Any]:
     return {"epsilon": float(job.epsilon), "delta": float(job.delta), "ledger": ledger, "dataset": job.dataset}
 
 
-def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str], list[OSError]]:
+def _write(job: Job, release: Release, ledger: dict[str, Any] | None) -> tuple[dict[str, str], list[OSError]]:
     """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
     files, failures = dict[str, str](), list[OSError]()
 
@@ -129,7 +125,8 @@ def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str]
                 failures.append(error)
 
     write("model", job.out, lambda path: save_model(release, path))
-    context = replace(context, model=files.get("model"))
+    command = shlex.join(["privreg", *sys.argv[1:]])
+    context = Context(job.data.name, command, job.person, ledger, model=files.get("model"))
     write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
     return files, failures
 

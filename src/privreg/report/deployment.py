@@ -8,7 +8,6 @@ import json
 from dataclasses import dataclass
 from datetime import date as _date
 from decimal import Decimal
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -168,15 +167,15 @@ def _implementation(receipt: Receipt) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values as they come back from JSON."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Decimal):
-        return _plain(float(value))
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else str(value)
+    """Values as they come back from JSON, with null for numbers that it does not have."""
+
+    def known(other: Any) -> Any:
+        return (
+            other.item()
+            if isinstance(other, np.generic)
+            else float(other)
+            if isinstance(other, Decimal)
+            else str(other)
+        )
+
+    return json.loads(json.dumps(value, default=known), parse_constant=lambda _: None)
