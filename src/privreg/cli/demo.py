@@ -107,24 +107,21 @@ def show_demo(out: Console, model: Any, table: Any) -> None:
     features = np.column_stack([table[name].to_numpy() for name in MEANING]).astype(np.float64)
     target = table[TARGET].to_numpy()
     exact = LinearRegression().fit(features, target)
-    exact_value = dict(zip(MEANING, exact.coef_.tolist(), strict=True))
     release = release_of(model, TARGET)
+    exact_value = dict(zip(MEANING, exact.coef_.tolist(), strict=True)) | {release.intercept.feature: exact.intercept_}
 
     out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
     out.print(Text(f"{release.notes[0]} {epsilon_delta(EPSILON, DELTA)}."))
     rows: list[tuple[str, ...]] = [
         (
             c.feature,
-            MEANING[c.feature],
+            MEANING.get(c.feature, ""),
             with_error(c),
             supported(exact_value[c.feature], c.error),
             span(c.linear_from, c.linear_to),
         )
-        for c in release.coefficients
+        for c in [*release.coefficients, release.intercept]
     ]
-    rows.append(
-        ("(intercept)", "", with_error(release.intercept), supported(exact.intercept_, release.intercept.error), "")
-    )
     scores = model.score(table.select(list(MEANING)), target), exact.score(features, target)
     rows.append(("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), ""))
     out.print(grid(("feature", "meaning", "private ± std. error", "not private", "linear between"), *rows, left=2))

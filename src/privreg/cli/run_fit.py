@@ -136,13 +136,11 @@ def _ledger_entry(job: Job, number: int | None) -> dict[str, Any] | None:
     if job.ledger is None or job.dataset is None:
         return None
     status = Ledger(job.ledger).status(job.dataset)[0]
+    told = status.to_dict()
     return {
         "file": job.ledger.name,
         "dataset": job.dataset,
         "entry": number,
         "epsilon": float(status.epsilon),
         "delta": float(status.delta),
-        "spent_epsilon": status.spent_epsilon,
-        "entries": status.entries,
-        "room": {"epsilon": status.room(status.next_delta), "delta": float(status.next_delta)},
-    }
+    } | {key: told[key] for key in ("spent_epsilon", "entries", "room")}

@@ -54,10 +54,10 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
 def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
     """What is left in the ledger after a request."""
     if ledger is not None:
+        entries = "1 entry" if ledger["entries"] == 1 else f"{ledger['entries']:,} entries"
         out.print(
             f"Ledger: {ledger['dataset']} has spent ε = {number(ledger['spent_epsilon'], 4)} of "
-            f"{number(ledger['epsilon'], 6)} "
-            f"in {_count(ledger['entries'])}. It keeps a tenth of δ for its own accounting."
+            f"{number(ledger['epsilon'], 6)} in {entries}. It keeps a tenth of δ for its own accounting."
         )
 
 
@@ -81,7 +81,3 @@ _CHOSEN_BY = {
     "DPKendall": "By rank (Kendall) correlation: how often two records have the same order in a column and the target.",
     "SubLasso": "By the votes of many small models, each of a few records.",
 }
-
-
-def _count(entries: int) -> str:
-    return "1 entry" if entries == 1 else f"{entries:,} entries"

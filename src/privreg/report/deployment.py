@@ -170,12 +170,8 @@ def _plain(value: Any) -> Any:
     """Values as they come back from JSON, with null for numbers that it does not have."""
 
     def known(other: Any) -> Any:
-        return (
-            other.item()
-            if isinstance(other, np.generic)
-            else float(other)
-            if isinstance(other, Decimal)
-            else str(other)
-        )
+        if isinstance(other, np.generic):
+            return other.item()
+        return float(other) if isinstance(other, Decimal) else str(other)
 
     return json.loads(json.dumps(value, default=known), parse_constant=lambda _: None)
