@@ -101,8 +101,7 @@ def show_demo(out: Console, model: Any, table: Any) -> None:
     from sklearn.linear_model import LinearRegression
 
     from privreg.cli.show import show_receipt
-    from privreg.results.release import release_of
-    from privreg.results.tables import with_error
+    from privreg.results.release import release_of, with_error
 
     features = np.column_stack([table[name].to_numpy() for name in MEANING]).astype(np.float64)
     target = table[TARGET].to_numpy()

@@ -8,21 +8,17 @@ import typer
 from rich.text import Text
 
 from privreg._format import epsilon_delta, number
-from privreg.cli.messages import Command
 from privreg.cli.options import AsJson, Delta, Epsilon
 from privreg.cli.terminal import console, grid
 
 if TYPE_CHECKING:
     from privreg.privacy.ledger.status import Status
 
-app = typer.Typer(help="A data set's total budget, kept on disk.")
-
 _File = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
 _Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="One data set. Default: all.")]
 _STATES = {"begun": "begun, or died", "finished": "finished", "failed": "failed"}
 
 
-@app.command(cls=Command)
 def create(
     file: Annotated[Path, typer.Argument(help="The ledger; made if it is not there.", show_default=False)],
     dataset: Annotated[str, typer.Option(metavar="NAME", help="Name for the data set.", show_default=False)],
@@ -36,7 +32,6 @@ def create(
     print(f"{dataset}: {epsilon_delta(float(epsilon), float(delta))} in {file}")
 
 
-@app.command(cls=Command)
 def status(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
     """What was spent, and what there is room for."""
     from privreg import Ledger
@@ -54,7 +49,6 @@ def status(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> No
         out.print("The ledger has no data sets.")
 
 
-@app.command(cls=Command)
 def history(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
     """Every request that was entered."""
     from privreg import Ledger

@@ -11,7 +11,6 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from privreg.cli.messages import Command
 from privreg.errors import DataError
 from privreg.estimators.methods import METHODS, REGISTRY
 
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
     from privreg.paper.runner import Settings
     from privreg.paper.watch import Watch
 
-app = typer.Typer(help="Rerun the evaluation of the paper and read it beside the published results.")
 
-
-@app.command(cls=Command)
 def run(
     data: str = typer.Option(..., help='A folder of <task>_<name>.parquet files, or "openml" to fetch the 25 tasks.'),
     out: Path = typer.Option(..., help="Folder for the results. A run that was stopped goes on from there."),
@@ -66,7 +62,6 @@ def run(
     typer.echo(f"Tables, charts and a page: privreg paper report {out}")
 
 
-@app.command(cls=Command)
 def report(
     folder: Path = typer.Argument(..., help="The folder of a run."),
     as_json: bool = typer.Option(False, "--json", help="Print the names of the files as one JSON object."),

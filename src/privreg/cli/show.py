@@ -9,8 +9,7 @@ from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
-from privreg.results.release import Release
-from privreg.results.tables import coefficient_cells, difference_cells, texts
+from privreg.results.release import Release, coefficient_cells, difference_cells, texts
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:

@@ -6,8 +6,7 @@ from math import isfinite
 from privreg._format import count_of, number, shortened, shown
 from privreg.report import charts
 from privreg.report.document import Code, Content, Grid, TableCell
-from privreg.results.release import Coefficient, Release
-from privreg.results.tables import Cells, coefficient_cells, difference_cells
+from privreg.results.release import Cells, Coefficient, Release, coefficient_cells, difference_cells
 
 
 def effect(c: Coefficient) -> Coefficient:

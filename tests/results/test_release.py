@@ -8,8 +8,7 @@ from rich.console import Console
 from privreg import PrivateLinearRegression, TukeyRegression
 from privreg.cli.terminal import grid
 from privreg.report import coefficients
-from privreg.results.release import release_of
-from privreg.results.tables import coefficient_cells, difference_cells, summary_of, texts, with_error
+from privreg.results.release import coefficient_cells, difference_cells, release_of, summary_of, texts, with_error
 
 HEAD = ("feature", "coefficient", "std. error", "95 % interval", "linear between")
 
