@@ -23,9 +23,9 @@ __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 RECORD_ID = "privreg-deployment"
 
 
-def report_page(release: Release, context: Context | None = None) -> str:
+def report_page(release: Release, context: Context) -> str:
     """The whole page, as HTML that needs no other file."""
-    return page(document(release, context or Context()), "model.css")
+    return page(document(release, context), "model.css")
 
 
 def write_report(
