@@ -271,7 +271,7 @@ def picture() -> str:
     """The demo's real output as SVG, without the web font that rich would link to."""
     from rich.console import Console
 
-    from privreg.cli.run_demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
+    from privreg.cli.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
     from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True, highlight=False)

@@ -9,9 +9,9 @@ from privreg.estimators.methods import FLAGSHIP, METHODS, REGISTRY
 from privreg.paper.catalogue import published
 from privreg.paper.results import Quartiles, Results, epsilon_name, podium, positive
 from privreg.paper.sweep import relative
-from privreg.report.drawing import png as png
-from privreg.report.drawing import style as _style
-from privreg.report.drawing import svg as svg
+from privreg.report.charts import png as png
+from privreg.report.charts import style as _style
+from privreg.report.charts import svg as svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
