@@ -14,10 +14,10 @@ from typing import Any
 
 import scaling_tables
 from privreg.estimators.methods import FLAGSHIP, REFERENCE, REGISTRY, with_published_ridge
-from privreg.paper.catalogue import published
-from privreg.paper.digits import pretty
+from privreg.paper.datasets import published
+from privreg.paper.report import absent
 from privreg.paper.results import COMPARED, Results, load, positive
-from privreg.paper.sections import absent
+from privreg.paper.tables import pretty
 
 ROOT = Path(__file__).resolve().parents[1]
 

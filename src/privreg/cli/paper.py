@@ -13,7 +13,7 @@ from rich.table import Column, Table
 
 from privreg.errors import DataError
 from privreg.estimators.methods import METHODS, REGISTRY
-from privreg.paper.catalogue import tasks
+from privreg.paper.datasets import tasks
 from privreg.paper.results import COMPARED, Results, epsilon_name, load, positive
 from privreg.paper.runner import Settings
 from privreg.paper.runner import run as run_settings

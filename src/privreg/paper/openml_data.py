@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privreg.errors import DataError
-from privreg.paper.catalogue import Task
-from privreg.paper.folder import TARGET
+from privreg.paper.datasets import TARGET, Task
 
 WAITS = (1.0, 2.0, 4.0)  # seconds before the second attempt, the third, …
 PATIENCE = 30.0  # seconds without a byte from the server

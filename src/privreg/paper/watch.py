@@ -2,14 +2,13 @@
 
 import time
 from collections import Counter
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from privreg.paper.catalogue import tasks
+from privreg.paper.datasets import tasks
 from privreg.paper.results import key_of
 from privreg.paper.trials import Trial
 
@@ -37,7 +36,7 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._status.stop()
         self._live.stop()
 
