@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from privreg.estimators.methods import FLAGSHIP, REGISTRY
 from privreg.paper.datasets import published
-from privreg.paper.results import SIX, Quartiles, Results, epsilon_name, podium, positive
+from privreg.paper.results import SIX, Results, epsilon_name, podium, positive
 from privreg.report.drawing import INK, style
 
 if TYPE_CHECKING:
@@ -140,10 +140,17 @@ def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     figure = _figure(title, _NARROW if narrow else 0.75 * _WIDE, 4.4)
     ax = figure.subplots()
     for method, points in lines.items():
-        _draw_line(ax, method, points)
+        low, middle, high = zip(*points.values(), strict=True)
+        colour, line = REGISTRY[method].colour, REGISTRY[method].line
+        ax.plot(list(points), middle, color=colour, linestyle=line, linewidth=1.6, marker="o", markersize=4)
+        if method == FLAGSHIP:
+            ax.fill_between(list(points), low, high, color=colour, alpha=0.12, linewidth=0)
     ax.axhline(0, color=_GREY, linewidth=1, zorder=0)
     ax.set_xscale("log")
-    ax.set_xticks(budgets, _ticks(budgets), minor=False)
+    # A budget that is close to its left neighbour (1, ln 3) has its name a line lower.
+    lower = [e < 1.3 * before for before, e in zip([0.0, *budgets], budgets, strict=False)]
+    names = ["\n" * down + epsilon_name(e) for e, down in zip(budgets, lower, strict=True)]
+    ax.set_xticks(budgets, names, minor=False)
     ax.minorticks_off()
     ax.set_ylim(top=1.03)
     ax.set_xlabel("ε")
@@ -152,20 +159,6 @@ def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     _label_ends(ax, budgets[-1], ends)
     words = ", ".join(f"{m} {end:.2f}" for m, end in ends.items())
     return Chart(figure, f"{title}, against ε. At the largest ε: {words}. All numbers are in the table below.")
-
-
-def _ticks(budgets: list[float]) -> list[str]:
-    """Names of the budgets; one that is close to its left neighbour (1, ln 3) goes a line lower."""
-    low = [i > 0 and budgets[i] < 1.3 * budgets[i - 1] for i in range(len(budgets))]
-    return ["\n" * down + epsilon_name(e) for e, down in zip(budgets, low, strict=True)]
-
-
-def _draw_line(ax: Any, method: str, points: dict[float, Quartiles]) -> None:
-    low, middle, high = zip(*points.values(), strict=True)
-    colour, line = REGISTRY[method].colour, REGISTRY[method].line
-    ax.plot(list(points), middle, color=colour, linestyle=line, linewidth=1.6, marker="o", markersize=4)
-    if method == FLAGSHIP:
-        ax.fill_between(list(points), low, high, color=colour, alpha=0.12, linewidth=0)
 
 
 def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:

@@ -281,7 +281,7 @@ def _optional(run: dict[str, Any], name: str) -> TableCell:
 
 
 def _median(results: Results, task: int, method: str, k: int) -> TableCell:
-    cell = results.cell(task, method, k)
+    cell = results.cells(task, k).get(method)
     if cell is None:
         return NOT_RUN
     return TableCell("failed") if cell.median is None else number(cell.median)

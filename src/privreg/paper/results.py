@@ -92,10 +92,6 @@ class Results:
             groups.setdefault(key[:-1], []).append(row)
         self._cells = {key: _cell(group) for key, group in groups.items()}
 
-    def cell(self, task: int, method: str, k: int, epsilon: float | None = None) -> Cell | None:
-        """The trials of a method, None if there is none yet."""
-        return self._cells.get((task, method, *shared(method, k, self.epsilon if epsilon is None else epsilon)))
-
     def of_kind(self, kind: str, k: int) -> list[Task]:
         """The data sets for a table: as in the paper, those with fewer than k columns are left out."""
         return [info for info in self.datasets.values() if info.kind == kind and info.d >= k]
@@ -106,8 +102,8 @@ class Results:
 
     def cells(self, task: int, k: int, epsilon: float | None = None) -> dict[str, Cell]:
         """The trials of all methods that have any."""
-        found = {m: self.cell(task, m, k, epsilon) for m in self.methods}
-        return {m: cell for m, cell in found.items() if cell}
+        keys = {m: (task, m, *shared(m, k, self.epsilon if epsilon is None else epsilon)) for m in self.methods}
+        return {m: self._cells[key] for m, key in keys.items() if key in self._cells}
 
     def medians(self, k: int, epsilon: float | None = None) -> dict[int, dict[str, float]]:
         """Medians of the complete data sets, by task and method."""

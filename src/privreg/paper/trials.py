@@ -76,13 +76,15 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
     if test.size < 2:
         raise DataError("fewer than 20 records, too few to test on a tenth of them")
     X = data.X + rng.uniform(-JITTER, JITTER, data.X.shape) if trial.jitter else data.X
+    way = crc32(f"{trial.method} {trial.k} {trial.epsilon!r}".encode())  # the noise differs for each of them
+    noise = np.random.SeedSequence([trial.seed, trial.task, trial.trial, way]).generate_state(1)[0]
     model = make_method(
         trial.method,
         k=trial.k or 0,
         epsilon=trial.epsilon or 0.0,
         delta=trial.delta,
         n_jobs=threads,
-        random_state=_noise_seed(trial),
+        random_state=int(noise),
     )
     features, target = X[train], data.y[train]
     start = time.perf_counter()
@@ -98,12 +100,6 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
     if hasattr(model, "selected_features_"):
         outcome["chosen"] = [data.names[j] for j in model.selected_features_]
     return outcome
-
-
-def _noise_seed(trial: Trial) -> int:
-    """Different for every trial, method, k and ε."""
-    text = f"{trial.method} {trial.k} {trial.epsilon!r}"
-    return int(np.random.SeedSequence([trial.seed, trial.task, trial.trial, crc32(text.encode())]).generate_state(1)[0])
 
 
 def run_all(trials: Iterable[Trial], jobs: int, started: Callable[[Trial], None]) -> Iterator[dict[str, Any]]:

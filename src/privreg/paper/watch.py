@@ -84,7 +84,10 @@ class Watch:
 
     def _line(self) -> str:
         left = self.time_left()
-        wait = "" if left is None else f", about {_clock(left)} left"
+        wait = ""
+        if left is not None:
+            minutes, rest = divmod(int(left + 0.5), 60)
+            wait = f", about {minutes} min {rest} s left" if minutes else f", about {rest} s left"
         return f"{self._before + self._done.total()} of {self._total} trials done, {len(self._running)} running{wait}"
 
     def _table(self) -> Table:
@@ -106,8 +109,3 @@ class Watch:
 def _cells(trial: Trial) -> int:
     task = tasks().get(trial.task)
     return max(task.n * task.d if task else 0, _LEAST)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds + 0.5), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
