@@ -181,33 +181,26 @@ def ridges(results: Results) -> list[Content]:
     blocks: list[Content] = [text]
     head = ["data set", *(column for name, plain in pairs for column in (plain, name, f"{plain}, paper"))]
     for k in results.ks:
-        rows = []
-        for task in results.medians(k):
-            row = [words(results.datasets[task].label)]
-            for name, plain in pairs:
-                theirs = number(published(k)[task][plain]) if published(k) else TableCell("")
-                row += [_median(results, task, plain, k), _median(results, task, name, k), theirs]
-            rows.append(row)
-        if rows:
-            blocks += [Grid(head, rows, f"Both ridges, k = {k}", _ridge_note(results, pairs, k))]
+        medians = results.medians(k)
+        ours, theirs = positive(medians), positive(results.published(k))
+        rows = [[words(results.datasets[task].label)] for task in medians]
+        counts = []
+        for name, plain in pairs:
+            for task, row in zip(medians, rows, strict=True):
+                paper = number(published(k)[task][plain]) if published(k) else TableCell("")
+                row += [_median(results, task, plain, k), _median(results, task, name, k), paper]
+            also = f", published {theirs[plain]}" if theirs else ""
+            counts.append(f"{plain} {ours.get(plain, 0)}, {name} {ours.get(name, 0)}{also}")
+        note = f"R² > 0, of {count_of(len(medians), 'complete data set')}: {'; '.join(counts)}. {absent(results, k)}"
+        blocks += [Grid(head, rows, f"Both ridges, k = {k}", note)] if rows else []
     return blocks
-
-
-def _ridge_note(results: Results, pairs: list[tuple[str, str]], k: int) -> str:
-    medians = results.medians(k)
-    ours, theirs = positive(medians), positive(results.published(k))
-    counts = []
-    for name, plain in pairs:
-        paper = f", published {theirs[plain]}" if theirs else ""
-        counts.append(f"{plain} {ours.get(plain, 0)}, {name} {ours.get(name, 0)}{paper}")
-    return f"R² > 0, of {count_of(len(medians), 'complete data set')}: {'; '.join(counts)}. {absent(results, k)}"
 
 
 def absent(results: Results, k: int) -> str:
     """The paper's data sets that a table does not have."""
     partial = [i.name for i in results.datasets.values() if i.kind == PARTIAL]
     missing = [tasks()[t].name for t in results.missing]
-    narrow = [i.name for i in results.too_narrow(k) if i.kind == COMPLETE]
+    narrow = [i.name for i in results.datasets.values() if i.kind == COMPLETE and i.d < k]
     kinds = {"missing": missing, "partial": partial, f"fewer than {k} columns": narrow}
     parts = [f"{', '.join(names)} ({kind})" for kind, names in kinds.items() if names]
     return f"Not here: {'; '.join(parts)}." if parts else ""

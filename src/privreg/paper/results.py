@@ -96,10 +96,6 @@ class Results:
         """The data sets for a table: as in the paper, those with fewer than k columns are left out."""
         return [info for info in self.datasets.values() if info.kind == kind and info.d >= k]
 
-    def too_narrow(self, k: int) -> list[Task]:
-        """The data sets left out for having fewer than k columns."""
-        return [info for info in self.datasets.values() if info.d < k]
-
     def cells(self, task: int, k: int, epsilon: float | None = None) -> dict[str, Cell]:
         """The trials of all methods that have any."""
         keys = {m: (task, m, *shared(m, k, self.epsilon if epsilon is None else epsilon)) for m in self.methods}
@@ -149,7 +145,7 @@ class Results:
             "sweep": {f"{e:g}": self._tables(e) for e in self.epsilons if e != self.epsilon},
             "data sets": {str(i.id): {"name": i.name, "n": i.n, "d": i.d} for i in self.datasets.values()},
             "missing": {str(t): {"name": tasks()[t].name, "why": why} for t, why in self.missing.items()},
-            "fewer than k columns": {str(k): [i.id for i in self.too_narrow(k)] for k in self.ks},
+            "fewer than k columns": {str(k): [i.id for i in self.datasets.values() if i.d < k] for k in self.ks},
             "R² > 0": {str(k): positive(self.medians(k)) for k in self.ks},
             "signs": {str(k): self.signs(k) for k in self.ks if published(k)},
             "total seconds": {m: round(s, 2) for m, s in self.seconds().items()},
