@@ -51,7 +51,7 @@ Numbers = dict[str, Any]
 
 
 def normal_table(rows: int, columns: int, signal: float, generator: np.random.Generator) -> tuple[Float64, ...]:
-    """Correlated normal columns, a label of which they explain `signal`, and the true coefficients."""
+    """Correlated normal columns, a target of which they explain `signal`, and the true coefficients."""
     links = 0.7 ** np.abs(np.subtract.outer(np.arange(columns), np.arange(columns)))
     X = generator.normal(size=(rows, columns)) @ np.linalg.cholesky(links).T
     effects = np.random.default_rng(columns).normal(size=columns)
@@ -242,7 +242,7 @@ def budget_numbers() -> Numbers:
         schedule = make_schedule(rows * sqrt(adaptive_budget(Budget(1.0, DELTA))), 20, None)
         shares[str(rows)] = {
             "counting": COUNT + schedule.recount,
-            "label": schedule.target,
+            "target": schedule.target,
             "choosing columns": schedule.selection,
             "columns' scales": schedule.medians + schedule.histograms,
             "clips": 2 * schedule.quantile,

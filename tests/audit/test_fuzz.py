@@ -32,10 +32,10 @@ from audit.fuzz.parquet import parquet_record
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, same_but_one
 from audit.fuzz.text import DIALECTS, NASTY_LINES, TEXT_USES, tame_text, text_record
 from privreg import Ledger, LedgerError
-from privreg.data import files, frames, parquet, tables, text_cells, text_file, text_header
+from privreg.data import files, frames, parquet_columns, tables, text_cells, text_file, text_header
 from privreg.data.tables import read_identities, read_table, read_target
 from privreg.errors import SchemaError
-from privreg.results import model_file
+from privreg.estimators import loaded
 
 every_target = pytest.mark.parametrize("target", TARGETS)
 
@@ -328,8 +328,8 @@ def test_sees_rows_and_owners_that_change():
             lambda values, levels: np.array([levels.index(v) for v in values], np.int32),
         ),
         ("table", tables, "_float64", lambda values: np.asarray(values, np.float64)),
-        ("parquet", parquet, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
-        ("model", model_file, "numbers", lambda value, what, size, missing=False: value),
+        ("parquet", parquet_columns, "_valid_text", lambda array: array.cast(pa.binary()).cast(pa.string())),
+        ("model", loaded, "numbers", lambda value, what, size, missing=False: value),
         ("ledger", Ledger, "_reading", lambda self: nullcontext()),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -237,7 +237,7 @@ def test_an_array_does_not_stand_for_categories(regressor):
         model.predict(X)
     for odd in (frame[["a"]].assign(b=True), pd.DataFrame({0: X[:, 0], 1: True})):
         model = small(regressor, categories=None).fit(odd, y)
-        with pytest.raises(ValueError, match=r"column 'b' .* is a category|other feature columns or declared levels"):
+        with pytest.raises(ValueError, match=r"column '(b|1)' .* is a category"):
             model.predict(X[:, :2])
 
 

@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -88,7 +87,6 @@ def read_number(cell: str, mark: str = ".") -> float | None:
     return value if math.isfinite(value) else None
 
 
-@cache
 def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
     """What counts as a number, with this decimal mark, or a pattern for it."""
     return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))

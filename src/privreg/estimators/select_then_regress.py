@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -16,7 +16,9 @@ from privreg.engines.registry import kind_of
 from privreg.estimators.base import columns_in, forget_fit, open_table, set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 from privreg.estimators.budgeted import Budgeted
+from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.regressor import ReleasedModel, linear_release
+from privreg.estimators.sub_lasso import SubLasso
 from privreg.estimators.tukey import TukeyRegression
 from privreg.mechanisms.depth import PAPER
 from privreg.privacy.accountant import Budget
@@ -24,10 +26,6 @@ from privreg.privacy.events import round_down
 from privreg.privacy.noise import split_state
 from privreg.privacy.receipt import Receipt
 from privreg.results.release import Release
-
-if TYPE_CHECKING:
-    from privreg.estimators.dp_kendall import DPKendall
-    from privreg.estimators.sub_lasso import SubLasso
 
 SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
 
@@ -105,14 +103,14 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
         regressor._tell()
         return self
 
-    def _second(self, selector: "DPKendall | SubLasso", budget: Budget, seed: Any) -> TukeyRegression | BoostedAdaSSP:
+    def _second(self, selector: DPKendall | SubLasso, budget: Budget, seed: Any) -> TukeyRegression | BoostedAdaSSP:
         """The regressor, with what the selection has left of the budget."""
         rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
         counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
         return self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
 
     def _regress(
-        self, regressor: TukeyRegression | BoostedAdaSSP, selector: "DPKendall | SubLasso", X: Any, y: Any
+        self, regressor: TukeyRegression | BoostedAdaSSP, selector: DPKendall | SubLasso, X: Any, y: Any
     ) -> None:
         """Fit to the chosen columns."""
         if kind_of(X).in_memory:
@@ -161,11 +159,7 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     def _common(self, seed: Any) -> dict[str, Any]:
         return {"n_jobs": self.n_jobs, "progress": self.progress, "random_state": seed}
 
-    def _selector(self, budget: Budget, seed: Any) -> "DPKendall | SubLasso":
-        # Here, because scikit-learn's selectors take long to load, and every model file needs this module.
-        from privreg.estimators.dp_kendall import DPKendall
-        from privreg.estimators.sub_lasso import SubLasso
-
+    def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
         options = {"categories": self.categories} | self._common(seed)
         share = SHARE * Fraction(budget.epsilon)
         if self.selection == "kendall":

@@ -80,10 +80,15 @@ class SubLasso(PrivateSelector):
         count, *picks = account.plan
         size = {"k": self.k, "d": len(engine) + 1}.get(cast(str, self.group_size), self.group_size)
         n = lower_count(account, cast(Laplace, count), engine.n_records)
-        self.n_models_ = max(n // cast(int, size), 1)
-        order, bounds = sort_by_group(account.groups(engine.n_records, self.n_models_), self.n_models_)
-        votes = engine.over_groups(order, bounds, _Votes(self.k, float(self.alpha)))  # empty groups do not vote
-        self.ranking_ = np.array(peel(account, cast(list[Pick], picks), np.sum(votes, axis=0)), np.int64)
+        models = max(n // cast(int, size), 1)
+        votes = self._votes(engine, account.groups(engine.n_records, models), models)
+        self.ranking_ = np.array(peel(account, cast(list[Pick], picks), votes), np.int64)
+        self.n_models_ = models
+
+    def _votes(self, engine: Engine, group: Int64, models: int) -> Int64:
+        """How many groups vote for each column. Empty groups do not vote."""
+        order, bounds = sort_by_group(group, models)
+        return np.sum(engine.over_groups(order, bounds, _Votes(self.k, float(self.alpha))), axis=0)
 
 
 @dataclass(frozen=True)

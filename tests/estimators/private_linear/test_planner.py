@@ -1,12 +1,8 @@
-"""The planner: repeatable, without data, and in step with what a fit does. The command is run as a real process."""
+"""The planner: repeatable, without data, and in step with what a fit does."""
 
 import json
-import os
-import subprocess
-import sys
 from itertools import pairwise
 from math import inf, nan, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,18 +13,9 @@ from privreg.estimators.private_linear import planner
 from privreg.estimators.private_linear.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
 from privreg.privacy.accountant import Budget, adaptive_budget
 
-PRIVREG = Path(sys.executable).parent / "privreg"
-
 
 def plan(*arguments, **options):
     return privreg.plan(*arguments, **({"trials": 2} | options))
-
-
-def run(*arguments, cwd=None):
-    environment = os.environ | {"COLUMNS": "110", "NO_COLOR": "1"}
-    return subprocess.run(
-        [PRIVREG, "plan", *arguments], capture_output=True, text=True, env=environment, check=False, cwd=cwd
-    )
 
 
 def rows_for(size, budget):
@@ -178,46 +165,6 @@ def test_numpy_integers_are_whole_numbers():
     answer = privreg.plan(**(GOOD | {"rows": np.int64(100), "columns": np.int32(3)}))
     assert answer == privreg.plan(**GOOD)
     assert json.dumps(answer.to_dict())
-
-
-# ---- the command
-
-
-def test_the_command_reads_no_data_and_prints_the_plan(tmp_path):
-    result = run("--rows", "300", "--columns", "3", "--epsilon", "2", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == str(privreg.plan(300, 3, 2.0)) + "\n"
-    assert "no data was read and nothing was spent" in result.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_command_prints_one_json_object():
-    result = run("--rows", "40", "--columns", "2", "--epsilon", "0.5", "--delta", "1e-5", "--json")
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == privreg.plan(40, 2, 0.5, 1e-5).to_dict()
-    assert len(result.stdout.splitlines()) == 1
-
-
-@pytest.mark.parametrize(("option", "value"), [("epsilon", "0"), ("epsilon", "-1"), ("delta", "0"), ("delta", "1")])
-def test_a_wrong_budget_is_one_line(option, value):
-    options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
-    result = run("--json", *(word for name, text in options.items() for word in (f"--{name}", text)))
-    assert result.returncode == 2
-    assert result.stdout == ""
-    (line,) = [line for line in result.stderr.splitlines() if line.strip()]
-    assert line.startswith(f"privreg plan: {option} must be")
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("rows", "-1"), ("rows", "many"), ("columns", "0"), ("epsilon", "nan"), ("epsilon", None)]
-)
-def test_wrong_usage_names_the_option(option, value):
-    options = {"rows": "100", "columns": "3", "epsilon": "1"} | {option: value}
-    result = run(*(word for name, text in options.items() if text is not None for word in (f"--{name}", text)))
-    assert result.returncode == 2
-    assert result.stdout == ""
-    assert f"--{option}" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 # ---- made-up tables
