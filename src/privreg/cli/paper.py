@@ -120,7 +120,7 @@ def _source(settings: "Settings", typed: SimpleNamespace, watch: "Watch") -> tup
     """The folder of the data sets, and why some could not be fetched into it."""
     if typed.data != "openml":
         return Path(typed.data), {}
-    from privreg.paper.catalogue import tasks
+    from privreg.paper.datasets import tasks
     from privreg.paper.openml_data import fetch
 
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
