@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 20  # bars
 LARGEST = 1e100  # beyond, there is nothing to draw
-_INK, _UP, _DOWN = "#222222", "#56a0d3", "#e69f5c"
+INK, _UP, _DOWN = "#222222", "#56a0d3", "#e69f5c"
 _WIDE, _NARROW = (7.5, 34), (3.4, 16)  # inches, and letters of a name; the narrow one fits a phone
 _ROW = 0.3  # inches for a bar
 
@@ -39,7 +39,7 @@ def style() -> Iterator[None]:
                 "ytick.labelsize": 9.5,
                 "axes.spines.top": False,
                 "axes.spines.right": False,
-                "text.color": _INK,
+                "text.color": INK,
             }
         )
         yield
@@ -92,8 +92,8 @@ def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: i
     ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
     for i, effect in enumerate(effects):
         if effect.low is not None and effect.high is not None:
-            ax.plot([effect.low, effect.high], [i, i], color=_INK, linewidth=1.3, marker="|", markersize=6)
-    ax.axvline(0, color=_INK, linewidth=0.8)
+            ax.plot([effect.low, effect.high], [i, i], color=INK, linewidth=1.3, marker="|", markersize=6)
+    ax.axvline(0, color=INK, linewidth=0.8)
     ax.xaxis.get_major_locator().set_params(nbins=4 if width < _WIDE[0] else 8)
     ax.set_xlabel(axis).set_parse_math(False)  # a $ in a name is a $
     return figure
