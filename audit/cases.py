@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from audit.neighbours import LEVELS, Cells, make_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell, odd_neighbour, people_table
 from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
-from privreg.cli import carry_out as carrying_out
+from privreg.cli import run_fit
 from privreg.cli.app import app
 from privreg.engines import parquet
 from privreg.estimators.select_then_regress import SelectThenRegress
@@ -177,7 +177,7 @@ def run_command(cells: Cells, *options: str) -> Released:
             given += ["--person", "who"]
         given += options
         stages: list[str] = []
-        with patch.object(carrying_out, "stages", partial(_stages, stages)):
+        with patch.object(run_fit, "stages", partial(_stages, stages)):
             ran = CliRunner().invoke(app, given)
         if ran.exit_code:
             raise RuntimeError(ran.stderr.replace(name, ""))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from privreg import NonDP, PrivateLinearRegression
 from privreg.data.tables import Table
-from privreg.paper.folder import load, marked
+from privreg.paper.datasets import load, marked
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
 EPSILONS = (math.log(3), 0.3, 0.1)

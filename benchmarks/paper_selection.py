@@ -26,8 +26,7 @@ from sklearn.metrics import r2_score
 from privreg import DPKendall
 from privreg.estimators.methods import with_published_ridge
 from privreg.paper import make_method
-from privreg.paper.catalogue import published
-from privreg.paper.folder import DataSet, find, load
+from privreg.paper.datasets import DataSet, find, load, published
 from privreg.paper.results import COMPARED, Results, as_json
 from privreg.paper.results import load as load_results
 from privreg.paper.trials import JITTER

@@ -14,10 +14,10 @@ from typing import Any
 
 import scaling_tables
 from privreg.estimators.methods import FLAGSHIP, REFERENCE, REGISTRY, with_published_ridge
-from privreg.paper.catalogue import published
-from privreg.paper.digits import pretty
+from privreg.paper.datasets import published
+from privreg.paper.report import absent
 from privreg.paper.results import COMPARED, Results, load, positive
-from privreg.paper.sections import absent
+from privreg.paper.tables import pretty
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -114,7 +114,7 @@ def signs(k: int = 5) -> list[tuple[str, str, list[str]]]:
     for row in ours.signs(k)["differ"]:
         task, method, paper = row["task"], row["method"], float(row["published"])
         reference = with_published_ridge(method)
-        tries = [(RIDGE, ours.cell(task, reference, k)), (PERTURBED, theirs.cell(task, reference, k))]
+        tries = [(RIDGE, ours.cells(task, k).get(reference)), (PERTURBED, theirs.cells(task, k).get(reference))]
         medians = [(cause, cell.median) for cause, cell in tries if cell and cell.median is not None]
         others = {way: float(value) for way, value in selection.get(f"{task} {method}", {}).items()}
         medians += [(VOTES, value) for way, value in others.items() if way.startswith("votes, groups of d")]
@@ -122,7 +122,7 @@ def signs(k: int = 5) -> list[tuple[str, str, list[str]]]:
         text = f"{cause}: {pretty(value)}" if value is not None else OPEN
         if cause == OPEN and "without noise" in others:
             text += f" (without noise in the selection {pretty(others['without noise'])})"
-        cell = ours.cell(task, method, k)
+        cell = ours.cells(task, k).get(method)
         spread = [pretty(q) for q in (cell.quartiles or ())[::2]] if cell else []
         cells = [ours.datasets[task].name, method, pretty(float(row["ours"])), " … ".join(spread), pretty(paper), text]
         found.append((method, cause, cells))
@@ -271,7 +271,7 @@ def picture() -> str:
     """The demo's real output as SVG, without the web font that rich would link to."""
     from rich.console import Console
 
-    from privreg.cli.run_demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
+    from privreg.cli.demo import DELTA, EPSILON, MEANING, TARGET, demo_table, show_demo
     from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True, highlight=False)

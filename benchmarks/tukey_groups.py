@@ -25,7 +25,7 @@ from scipy import stats
 from privreg import DPKendall, TukeyRegression
 from privreg.kernels.volumes import log_volumes
 from privreg.mechanisms.depth import STRICT, distance_to_unsafety, plan_draw
-from privreg.paper.folder import marked
+from privreg.paper.datasets import marked
 
 EPSILONS = (0.5, log(3), 2.0)
 DEPTHS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)

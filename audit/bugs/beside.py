@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-import privreg.cli.run_fit
 from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
-from privreg.cli import carry_out as carrying_out
+from privreg.cli import run_fit
 from privreg.engines.memory import MemoryEngine
 from privreg.errors import SchemaError
 from privreg.estimators.private_linear import fitting
@@ -60,7 +59,7 @@ def _count_in_a_warning(setting: Any, state: Any) -> list[str]:
     return [*_warnings(setting, state), f"{setting.engine.n_records} complete records were used."]
 
 
-_carry_out = carrying_out.carry_out
+_carry_out = run_fit.carry_out
 
 
 def _tell_rows(estimator: Any, opened: Any, source: Any) -> None:
@@ -146,6 +145,6 @@ BUGS = {
         "release",
     ),
     "rows on the terminal": Bug(
-        "the number of rows printed", changing((privreg.cli.run_fit, "carry_out", _tell_rows)), "privreg fit", "release"
+        "the number of rows printed", changing((run_fit, "carry_out", _tell_rows)), "privreg fit", "release"
     ),
 }

@@ -6,7 +6,7 @@ import numpy as np
 
 import privreg.estimators.base
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
-from privreg.cli import carry_out as carrying_out
+from privreg.cli import run_fit
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import engine as dask_engine
 from privreg.engines.dask import opening as dask_opening
@@ -57,7 +57,7 @@ def _in_percent(estimator: Any, file: Any, columns: Any, stage: Any) -> None:
     _fit(estimator, file, columns, stage)
 
 
-_fit = carrying_out._fit
+_fit = run_fit._fit
 
 
 def _each_part(self: Any, what: str, task: Any, columns: Any, *given: Any) -> Any:
@@ -128,7 +128,7 @@ BUGS = {
     ),
     "per cent of the bytes": Bug(
         "how much of a file has been read, by its bytes",
-        changing((carrying_out, "_fit", _in_percent)),
+        changing((run_fit, "_fit", _in_percent)),
         "privreg fit",
         "release",
     ),

@@ -80,7 +80,11 @@ def odds_factor(epsilon: float) -> str:
     """e^ε, rounded up."""
     if epsilon > 20:
         return f"more than {10 ** min(floor(epsilon / 2.302586), 300):.0e}".replace("1e+", "10^")
-    return _up(exp(epsilon), 3)
+    factor = exp(epsilon)
+    if factor >= 1000:
+        return f"{ceil(factor):,}"
+    unit = 10.0 ** (floor(log10(factor)) - 2)
+    return f"{ceil(factor / unit - 1e-9) * unit:.3g}"
 
 
 def percent(part: float) -> str:
@@ -128,14 +132,6 @@ def _argument(text: str) -> str:
     value = text[len(start) :]
     looks_like_a_path = re.match(r"[/~.]|[A-Za-z]:/", value) or re.search(r"/[^/]*\.\w+$", value)
     return start + (no_folder(value) if "/" in value and looks_like_a_path else value)
-
-
-def _up(value: float, digits: int) -> str:
-    """Significant digits, rounded up."""
-    if not isfinite(value):
-        return "∞"
-    unit = 10.0 ** (floor(log10(value)) + 1 - digits)
-    return f"{ceil(value / unit - 1e-9) * unit:.{digits}g}" if value < 1000 else f"{ceil(value):,}"
 
 
 def listed(names: list[str], most: int = 8) -> str:

@@ -30,7 +30,6 @@ from privreg import (
     load_model,
 )
 from privreg.cli import check
-from privreg.cli.job import Job
 from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
@@ -105,7 +104,7 @@ def test_whole_numbers_that_a_file_writes_with_a_point(folder, people):
     assert "\n1.0," in (folder / "points.csv").read_text()
     budget = {"epsilon": Decimal(1), "delta": Decimal("1e-6"), "method": "auto", "k": "auto"}
     columns = {"target": "pay", "features": ["education"], "category": ["education=1,2,3"]}
-    opened = check.open_table(Job("fit", Path("points.csv"), **columns, **budget))
+    opened = check.open_table(check.Job("fit", Path("points.csv"), **columns, **budget))
     table = read_table(opened.file.read(["education"], opened.columns.categories), opened.columns.categories)
     assert table.complete().sum() == ROWS - 10
 

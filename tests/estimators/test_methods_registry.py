@@ -15,8 +15,8 @@ from privreg.errors import DataError
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 from privreg.estimators.methods import METHODS, REGISTRY, Method, make_method, private_methods, what_it_does
 from privreg.paper.charts import sweep_chart
-from privreg.paper.latex import as_latex
 from privreg.paper.results import load
+from privreg.paper.tables import as_latex
 
 ABOUT = "It plays with noisy sums."
 DATA_SETS = {7: "made_up", 8: "another"}
@@ -90,11 +90,12 @@ def test_the_evaluation_knows_it(folder, tmp_path, monkeypatch):
         load(tmp_path)
 
 
-def test_charts_have_its_colour(tmp_path, monkeypatch):
-    monkeypatch.setattr("privreg.paper.charts.relative", lambda *_: {"toy": (0.1, 0.5, 0.9)})
-
+def test_charts_have_its_colour():
     class Two:
-        epsilons, private = (1.0, 3.0), ("toy",)
+        epsilons = (1.0, 3.0)
+
+        def sweep(self, k):
+            return {"toy": dict.fromkeys(self.epsilons, (0.1, 0.5, 0.9))}
 
     axes = sweep_chart(Two(), 5).figure.axes[0]
     assert axes.lines[0].get_color() == "#123456"

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 
-from privreg.paper.catalogue import Task
+from privreg.paper.datasets import Task
 
 MIXED, NUMERIC, PARQUET, ABSENT = (
     Task(i, name, 0, 0) for i, name in [(11, "mixed"), (12, "numeric"), (13, "in-parquet"), (99, "no_such_task")]

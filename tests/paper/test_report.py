@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from made_up_run import ERROR, LN3, NASTY, header, made_up
-from privreg.paper import charts, sections
+from privreg.paper import charts, report
 from privreg.paper.report import write_report
 from privreg.paper.results import Results
-from privreg.paper.sweep import relative, sweep_grid
 from privreg.paper.tables import grids
+from privreg.report.charts import svg
 
 
 def test_the_finding_in_words(results):
-    assert sections.headline(results) == (
+    assert report.headline(results) == (
         "At k = 5, K-Tukey has a median R² above 0 on 2 of 3 complete data sets (published: 3), K-Tukey-strict on 3, "
         "PrivateLinearRegression on 3. Of the paper's six private methods, K-Tukey is most often the best: on 2 "
         "(published: 2). "
@@ -27,19 +27,19 @@ def test_the_finding_in_words(results):
 
 
 def test_what_is_protected_and_how_it_was_run(results):
-    text = " ".join(map(str, sections.setting(results)))
+    text = " ".join(map(str, report.setting(results)))
     assert "over 3 trials, at ε = ln 3 and δ = 1e-05, seed 4, features not jittered" in text
     assert "those ending in -strict protect one record" in text
     assert "another budget" not in text
-    assert "another budget" in str(sections.setting(made_up(epsilon=[0.3])))
-    code, grid, *facts = sections.how(results)
+    assert "another budget" in str(report.setting(made_up(epsilon=[0.3])))
+    code, grid, *facts = report.how(results)
     assert code.text == "privreg paper run --data DIR --k 5 --k 10 --trials 3"
     assert [e.text for e in grid.rows[0]] == ["2026-11-16 07:00:00 UTC", "–", "–", "–"]
     assert facts == ["Machine: cores 2, cpu <fast> & cheap.", "Versions: privreg 0.1.0, python 3.11.7."]
 
 
 def test_signs(results):
-    counts, differ = sections.agreement(results, 5)
+    counts, differ = report.agreement(results, 5)
     assert [[e.text for e in row] for row in counts.rows] == [
         ["K-Tukey", "2", "2"],
         ["L-Tukey", "3", "3"],
@@ -55,7 +55,7 @@ def test_signs(results):
 
 
 def test_both_ridges(results):
-    grid = sections.ridges(results)[1]
+    grid = report.ridges(results)[1]
     names = ["BAS", "BAS-reference", "BAS, paper", "K-BAS", "K-BAS-reference", "K-BAS, paper"]
     assert grid.head == ["data set", *names]
     assert [e.text for e in grid.rows[1][1:]] == ["−4.5e4", "−5.0e4", "−3.4", "0.10", "−3.0", "−4.3"]
@@ -65,32 +65,33 @@ def test_both_ridges(results):
     )
     assert gone.startswith("pol, elevators, isolet, Ailerons, houses,")
     assert gone.endswith("SGEMM_GPU_kernel_performance (missing); year, Bike_Sharing_Demand (partial).")
-    assert "--methods all" in sections.ridges(made_up(methods=["NonDP", "BAS"]))[1]
+    assert "--methods all" in report.ridges(made_up(methods=["NonDP", "BAS"]))[1]
 
 
 def test_seconds_and_failures(results):
-    grid = sections.seconds(results)
+    grid = report.seconds(results)
     rows = {row[0].text: [e.order for e in row[1:]] for row in grid.rows}
     total = sum(results.seconds().values())
     assert rows["NonDP"] == [18, 0.25, 4.5, 4.5 / total]
     assert rows["PrivateLinearRegression"] == [54, 0.5, 27.0, 27 / total]
     assert sum(row[0] for row in rows.values()) == len(results.trials)
-    failed = sections.failures(results)
+    (failed,) = report.failures(results)
     assert [e.text for e in failed.rows[0]] == ["361076 wine_quality", "L-BAS", "5", "ln 3", "3 of 3", ERROR]
     assert len(failed.rows) == 9  # wine at two k and three ε, sulfur at one k
-    assert sections.failures(made_up(methods=["NonDP", "BAS"])) is None
+    assert report.failures(made_up(methods=["NonDP", "BAS"])) == []
 
 
 def test_sweep(results):
     ratios = [0.65 / 0.7, 0.2 / 0.25, 0.29 / 0.3]
-    found = relative(results, 5, LN3)
+    sweep = results.sweep(5)
+    found = {m: points[LN3] for m, points in sweep.items()}
     assert found["PrivateLinearRegression"] == pytest.approx(np.quantile(ratios, [0.25, 0.5, 0.75]))
     assert found["Tukey"] == pytest.approx(np.quantile([-1, -1, 0.2 / 0.3], [0.25, 0.5, 0.75]))  # −∞ counts as −1
     assert found["BAS"][0] == -1  # as everything below
     assert "NonDP" not in found
     assert "K-BAS-reference" not in found
-    assert relative(results, 5, 0.3)["PrivateLinearRegression"][1] == pytest.approx(0.5 * 0.65 / 0.7)
-    grid = sweep_grid(results, 5)
+    assert sweep["PrivateLinearRegression"][0.3][1] == pytest.approx(0.5 * 0.65 / 0.7)
+    grid = report.sweep_grid(results, 5)
     assert grid.head == ["method", "ε = 0.3", "ε = ln 3", "ε = 3"]
     assert [e.text for e in grid.rows[-1]] == ["PrivateLinearRegression", "0.46", "0.93", "0.93"]
 
@@ -136,7 +137,7 @@ def test_charts(results, folder):
 
 
 def test_a_chart_is_the_same_file_every_time(results, folder):
-    assert charts.svg(charts.sweep_chart(results, 5).figure) == (folder / "sweep.svg").read_bytes()
+    assert svg(charts.sweep_chart(results, 5).figure) == (folder / "sweep.svg").read_bytes()
 
 
 def test_at_another_k_nothing_is_published():
@@ -145,7 +146,7 @@ def test_at_another_k_nothing_is_published():
         *("privreg, the paper's six", "privreg, all private methods")
     ]
     assert "published" not in charts.positive_chart(other, 6).alt
-    assert "published" not in sections.headline(other)
+    assert "published" not in report.headline(other)
     assert all(len(e.detail) <= 2 and not e.flag for row in grids(other, 6)[0].rows for e in row[1:])
 
 
@@ -163,7 +164,7 @@ def test_a_run_that_has_only_begun(tmp_path):
 
 def test_least_squares_alone(tmp_path):
     alone = made_up(methods=["NonDP"], epsilon=[LN3])
-    assert sections.headline(alone).startswith("At k = 5, NonDP has a median R² above 0 on 3 of 3 complete data sets")
+    assert report.headline(alone).startswith("At k = 5, NonDP has a median R² above 0 on 3 of 3 complete data sets")
     assert not [file for file in write_report(alone, tmp_path) if file.suffix == ".svg"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from browser import DESKTOP, PHONE, chromium, opened
 from made_up_run import NASTY
-from privreg.paper.catalogue import tasks
+from privreg.paper.datasets import tasks
 
 
 @pytest.fixture(scope="module")

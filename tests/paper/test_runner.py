@@ -127,7 +127,7 @@ def test_a_method_that_raises_is_recorded_and_the_others_go_on(data, tmp_path):
     assert result.exit_code == 0
     assert "Error" in result.stderr
     assert "Traceback" not in result.stderr
-    failures = {method: (info.task, k, e, cell) for info, method, k, e, cell in load_results(tmp_path).failures()}
+    failures = {method: (info.id, k, e, cell) for info, method, k, e, cell in load_results(tmp_path).failures()}
     assert set(failures) == {"K-Tukey", "PrivateLinearRegression"}
     task, k, epsilon, cell = failures["K-Tukey"]
     assert (task, k, epsilon, cell.failed, cell.median) == (7, 5, 1e-12, 3, None)

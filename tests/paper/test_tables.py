@@ -10,11 +10,9 @@ import pytest
 
 from made_up_run import ERROR, LN3, NASTY
 from privreg.estimators.methods import METHODS
-from privreg.paper.catalogue import published, tasks
-from privreg.paper.digits import latex, plain, pretty
-from privreg.paper.latex import as_latex
+from privreg.paper.datasets import published, tasks
 from privreg.paper.results import podium, positive
-from privreg.paper.tables import as_csv, grids
+from privreg.paper.tables import as_csv, as_latex, grids, latex, plain, pretty
 from privreg.report.document import TableCell
 
 

@@ -14,11 +14,10 @@ from threadpoolctl import threadpool_info
 
 from paper_runs import trial_of, write_table
 from privreg.estimators.methods import REGISTRY
-from privreg.paper import workers
-from privreg.paper.folder import load
+from privreg.paper import trials as workers
+from privreg.paper.datasets import load
 from privreg.paper.runner import Settings, _trials
-from privreg.paper.trials import run_trial
-from privreg.paper.workers import run_all
+from privreg.paper.trials import run_all, run_trial
 
 
 def test_a_trial_is_a_fit_on_nine_tenths_scored_on_the_rest(data):

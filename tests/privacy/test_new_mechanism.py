@@ -20,7 +20,7 @@ from privreg.privacy.ledger.request import Request, amount
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.purposes import PURPOSES, Purpose
 from privreg.privacy.receipt import Receipt
-from privreg.report.model import report_page
+from privreg.report.model import Context, report_page
 from privreg.results.release import Coefficient, Release
 
 BUDGET = Budget(1.0)
@@ -99,7 +99,7 @@ def test_a_ledger_keeps_it(receipt, tmp_path):
 
 
 def test_the_page_shows_it(release):
-    page = report_page(release)
+    page = report_page(release, Context())
     for text in ("Weather", "whether it rained", "rain in rain gauge", "a noise that was made up for a test"):
         assert text in page
 

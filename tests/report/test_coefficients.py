@@ -9,7 +9,7 @@ import pytest
 
 from privreg import PrivateLinearRegression
 from privreg import _format as words
-from privreg.report import coefficients, model_charts
+from privreg.report import charts, coefficients
 from privreg.report.model import Context, report_page
 from privreg.results.release import Coefficient, release_of
 from reports import ASKED, private, section, svg_texts, texts
@@ -146,6 +146,6 @@ def test_many_features(wide):
 def test_coefficients_beyond_drawing(paper):
     absurd = [Coefficient("a", 1e300), Coefficient("b", inf), Coefficient("c", 2.0)]
     release = replace(paper["BAS"], coefficients=absurd)
-    assert [e.feature for e in model_charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
+    assert [e.feature for e in charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
     report_page(release, ASKED)
     assert "too large to be drawn" in texts(replace(release, coefficients=absurd[:2]))

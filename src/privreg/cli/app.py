@@ -1,40 +1,83 @@
 """The `privreg` command. A new sub-command is a function in a file of its own, and its name in `COMMANDS`.
 
-These files are light, so that help and mistakes take no time: a command checks what was typed, and only then imports
-what does the work.
+The files of commands are light, so that help and mistakes take no time: a command checks what was typed, and only then
+imports what does the work. What goes wrong is said on stderr in one line, not as a traceback.
 """
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from io import TextIOWrapper
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from privreg.cli import ledger, paper_commands
+from privreg.cli import ledger, paper
 from privreg.cli.demo import demo
-from privreg.cli.fit import fit
-from privreg.cli.messages import Command, Group
+from privreg.cli.fit import fit, select
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
-from privreg.cli.select import select
+from privreg.errors import BudgetRefusedError, PrivregError
 
 COMMANDS: tuple[Callable[..., None], ...] = (demo, fit, select, predict, plan)
+LEDGER_COMMANDS = (ledger.create, ledger.status, ledger.history)
+PAPER_COMMANDS = (paper.run, paper.report)
 
 
 def make_app(commands: Iterable[Callable[..., None]] = COMMANDS) -> typer.Typer:
     """The command with its sub-commands."""
-    made = typer.Typer(
-        name="privreg",
-        cls=Group,
-        help="Differentially private linear regression without data bounds or tuning.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
+    made = _group(commands, name="privreg", cls=Group, add_completion=False, pretty_exceptions_enable=False)
     made.callback()(main)
+    made.add_typer(_group(LEDGER_COMMANDS, name="ledger", help="A data set's total budget, kept on disk."))
+    what = "Rerun the evaluation of the paper and read it beside the published results."
+    made.add_typer(_group(PAPER_COMMANDS, name="paper", help=what))
+    return made
+
+
+def _group(commands: Iterable[Callable[..., None]], **options: Any) -> typer.Typer:
+    made = typer.Typer(no_args_is_help=True, **options)
     for command in commands:
         made.command(cls=Command)(command)
-    made.add_typer(ledger.app, name="ledger", no_args_is_help=True)
-    made.add_typer(paper_commands.app, name="paper", no_args_is_help=True)
     return made
+
+
+class Group(TyperGroup):
+    """A command with sub-commands; mistakes in what was typed are one line."""
+
+    def main(self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **extra)
+        if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(errors="replace")  # an encoding without ε must not end a fit that has been paid for
+        try:
+            code = super().main(args, standalone_mode=False, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # only what typer raises has one
+                raise
+            context = getattr(error, "ctx", None)
+            where = context.command_path if context is not None else "privreg"
+            message = " ".join(error.format_message().split())
+            if message:  # none where the help was shown
+                print(f"{where}: {message}", file=sys.stderr)
+            code = 2
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+class Command(TyperCommand):
+    """A command; what people can do something about is one line. Exit status 3 for a refused budget, else 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        status = 2
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # typer knows what to do
+        except (ValueError, PrivregError) as error:
+            message, status = str(error), 3 if isinstance(error, BudgetRefusedError) else 2
+        except OSError as error:
+            message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+        typer.echo(f"{ctx.command_path}: {' '.join(message.split())}", err=True)
+        raise typer.Exit(status)
 
 
 def _version(wanted: bool) -> None:

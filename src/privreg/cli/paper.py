@@ -1,81 +1,57 @@
-"""`privreg paper`: from what was typed to a run, and from a run to what is printed."""
+"""`privreg paper run` and `report`: from what was typed to a run, and from a run to what is printed."""
 
 import json
 import os
-from dataclasses import dataclass
 from math import log
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import typer
-from joblib import cpu_count
 from rich.console import Console
 from rich.table import Column, Table
 
 from privreg.errors import DataError
 from privreg.estimators.methods import METHODS, REGISTRY
-from privreg.paper.catalogue import tasks
-from privreg.paper.results import COMPARED, Results, epsilon_name, load, positive
-from privreg.paper.runner import Settings
-from privreg.paper.runner import run as run_settings
-from privreg.paper.watch import Watch
+
+if TYPE_CHECKING:
+    from privreg.paper.results import Results
+    from privreg.paper.runner import Settings
+    from privreg.paper.watch import Watch
 
 
-@dataclass(frozen=True)
-class Options:
-    """As typed."""
+def run(
+    data: str = typer.Option(..., help='A folder of <task>_<name>.parquet files, or "openml" to fetch the 25 tasks.'),
+    out: Path = typer.Option(..., help="Folder for the results. A run that was stopped goes on from there."),
+    k: list[int] = typer.Option([5, 10], help="Number of features to select; may be repeated."),
+    trials: int = typer.Option(10, help="Random 90/10 splits."),
+    epsilon: str = typer.Option("ln3", help="Privacy budget ε, or several with commas: 0.3,1,3."),
+    delta: float = typer.Option(1e-5, help="Privacy budget δ."),
+    methods: str = typer.Option("", help='Methods with commas, or "all". Default: the seven, K-Tukey-strict and ours.'),
+    tasks: str = typer.Option("", help="Task numbers with commas. Default: all that are there."),
+    jobs: int = typer.Option(0, help="Processes. Default: one for each core."),
+    seed: int = typer.Option(0, help="For the splits and the noise: the data are public, and a run can be repeated."),
+    jitter: bool = typer.Option(False, "--jitter", help="Perturb features by up to 1e-6, as the published runs did."),
+    retry: bool = typer.Option(False, "--retry", help="Run trials again that failed before."),
+    cache: Path | None = typer.Option(None, help="Where data sets from OpenML are kept."),
+    server: str | None = typer.Option(None, help="Address of another OpenML server."),
+    as_json: bool = typer.Option(False, "--json", help="Print the summary as one JSON object."),
+) -> None:
+    """Run the paper's methods, and ours, on its data sets. For public data only: test scores are exact."""
+    typed = SimpleNamespace(**locals())
+    from joblib import cpu_count
 
-    data: str
-    out: Path
-    k: list[int]
-    trials: int
-    epsilon: str
-    delta: float
-    methods: str
-    tasks: str
-    jobs: int
-    seed: int
-    jitter: bool
-    retry: bool
-    cache: Path | None
-    server: str | None
+    from privreg.paper.runner import run as run_settings
+    from privreg.paper.watch import Watch
 
-    def settings(self) -> Settings:
-        """As meant."""
-        default = [m.name for m in REGISTRY.values() if m.name in METHODS or m.headline]
-        methods = default if self.methods == "" else REGISTRY if self.methods == "all" else _listed(self.methods)
-        return Settings(
-            ks=tuple(dict.fromkeys(self.k)),
-            trials=self.trials,
-            epsilons=tuple(dict.fromkeys(_epsilon(e) for e in _listed(self.epsilon))),
-            delta=self.delta,
-            methods=tuple(dict.fromkeys(methods)),
-            tasks=tuple(_task(t) for t in _listed(self.tasks)),
-            seed=self.seed,
-            jitter=self.jitter,
-            jobs=self.jobs or cpu_count(),
-            retry=self.retry,
-        )
-
-    def command(self) -> str:
-        """The command without the folders of this machine."""
-        words = ["privreg paper run --data", "openml" if self.data == "openml" else "DIR"]
-        words += [f"--k {k}" for k in self.k]
-        words += [f"--trials {self.trials} --epsilon {self.epsilon} --delta {self.delta:g} --seed {self.seed}"]
-        words += [f"--{name} {value}" for name, value in (("methods", self.methods), ("tasks", self.tasks)) if value]
-        words += ["--jitter"] if self.jitter else []
-        return " ".join([*words, "--out DIR"])
-
-
-def run(options: Options, as_json: bool) -> None:
-    """Run, and print what came out."""
-    settings = options.settings()
+    settings = _settings(typed)
     watch = Watch(settings.jobs)
     if settings.jobs > cpu_count():
         watch.say(f"--jobs {settings.jobs} is more than the {cpu_count()} cores: they will be slower together")
     try:
         with watch:
-            folder, missing = _source(settings, options, watch)
-            results = run_settings(settings, folder, options.out, options.command(), missing, watch)
+            folder, missing = _source(settings, typed, watch)
+            results = run_settings(settings, folder, out, _command(typed), missing, watch)
     except KeyboardInterrupt:
         watch.say("stopped. Finished trials are kept: the same command goes on from here.")
         raise typer.Exit(130) from None
@@ -83,12 +59,16 @@ def run(options: Options, as_json: bool) -> None:
         typer.echo(json.dumps(results.summary(), ensure_ascii=False))
         return
     Console().print(_overview(results))
-    typer.echo(f"Tables, charts and a page: privreg paper report {options.out}")
+    typer.echo(f"Tables, charts and a page: privreg paper report {out}")
 
 
-def report(folder: Path, as_json: bool) -> None:
-    """Write the report, and say where."""
+def report(
+    folder: Path = typer.Argument(..., help="The folder of a run."),
+    as_json: bool = typer.Option(False, "--json", help="Print the names of the files as one JSON object."),
+) -> None:
+    """Tables, charts and an HTML page from the results of a run, also while it is going on."""
     from privreg.paper.report import write_report
+    from privreg.paper.results import COMPARED, load
 
     results = load(folder)
     written = write_report(results, folder)
@@ -104,19 +84,52 @@ def report(folder: Path, as_json: bool) -> None:
     typer.echo(f"{len(written)} files in {folder}. Open {written[0]}")
 
 
-def _source(settings: Settings, options: Options, watch: Watch) -> tuple[Path, dict[int, str]]:
+def _settings(typed: SimpleNamespace) -> "Settings":
+    """The options as meant."""
+    from joblib import cpu_count
+
+    from privreg.paper.runner import Settings
+
+    default = [m.name for m in REGISTRY.values() if m.name in METHODS or m.headline]
+    methods = default if typed.methods == "" else REGISTRY if typed.methods == "all" else _listed(typed.methods)
+    return Settings(
+        ks=tuple(dict.fromkeys(typed.k)),
+        trials=typed.trials,
+        epsilons=tuple(dict.fromkeys(_epsilon(e) for e in _listed(typed.epsilon))),
+        delta=typed.delta,
+        methods=tuple(dict.fromkeys(methods)),
+        tasks=tuple(_task(t) for t in _listed(typed.tasks)),
+        seed=typed.seed,
+        jitter=typed.jitter,
+        jobs=typed.jobs or cpu_count(),
+        retry=typed.retry,
+    )
+
+
+def _command(typed: SimpleNamespace) -> str:
+    """The command without the folders of this machine."""
+    words = ["privreg paper run --data", "openml" if typed.data == "openml" else "DIR"]
+    words += [f"--k {k}" for k in typed.k]
+    words += [f"--trials {typed.trials} --epsilon {typed.epsilon} --delta {typed.delta:g} --seed {typed.seed}"]
+    words += [f"--{name} {value}" for name, value in (("methods", typed.methods), ("tasks", typed.tasks)) if value]
+    words += ["--jitter"] if typed.jitter else []
+    return " ".join([*words, "--out DIR"])
+
+
+def _source(settings: "Settings", typed: SimpleNamespace, watch: "Watch") -> tuple[Path, dict[int, str]]:
     """The folder of the data sets, and why some could not be fetched into it."""
-    if options.data != "openml":
-        return Path(options.data), {}
+    if typed.data != "openml":
+        return Path(typed.data), {}
+    from privreg.paper.datasets import tasks
     from privreg.paper.openml_data import fetch
 
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = options.cache or home / "privreg" / "openml"
+    folder = typed.cache or home / "privreg" / "openml"
     for task in settings.tasks:
         if task not in tasks():
             raise DataError(f"--tasks: {task} is not one of the paper's tasks")
     wanted = [t for t in tasks().values() if not settings.tasks or t.id in settings.tasks]
-    problems = fetch(wanted, folder, server=options.server, progress=watch.say)
+    problems = fetch(wanted, folder, server=typed.server, progress=watch.say)
     for problem in dict.fromkeys(problems.values()):
         watch.say(problem)
     if len(problems) == len(wanted):
@@ -124,8 +137,10 @@ def _source(settings: Settings, options: Options, watch: Watch) -> tuple[Path, d
     return folder, problems
 
 
-def _overview(results: Results) -> Table:
+def _overview(results: "Results") -> Table:
     """The methods in a few figures; R² > 0 is counted on complete data sets."""
+    from privreg.paper.results import epsilon_name, positive
+
     table = Table(Column("method", no_wrap=True), title=f"ε = {epsilon_name(results.epsilon)}, δ = {results.delta:g}")
     counts = {k: (positive(results.medians(k)), len(results.medians(k))) for k in results.ks}
     for k, (_, n) in counts.items():

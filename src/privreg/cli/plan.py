@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privreg.cli import options
-from privreg.cli.progress import bar, loading
+from privreg.cli.terminal import bar, stages
 
 
 def plan(
@@ -26,7 +26,7 @@ def plan(
 
     budget = Budget(float(epsilon), float(delta))
     check_budget(budget)
-    with loading():
+    with stages("loading"):
         import privreg
 
         simulate = privreg.plan

@@ -1,12 +1,14 @@
-"""`privreg predict`."""
+"""`privreg predict`: any number of rows, a batch at a time."""
 
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from privreg.cli import options
-from privreg.cli.progress import loading
+from privreg.cli.terminal import stages
 
 
 def predict(
@@ -27,7 +29,42 @@ def predict(
     from privreg.cli.check import check_predict
 
     check_predict(model, data, out, keep or [], force)
-    with loading():
-        from privreg.cli.run_predict import run_predict
+    _write_predictions(model, data, out, keep or [])
 
-    run_predict(model, data, out, keep or [])
+
+def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
+    """A prediction for each row: to a file, or to standard output as CSV."""
+    with stages("loading"):
+        import pyarrow as pa
+
+        from privreg.cli.check import PREDICTION, read_kept
+        from privreg.data.columns import unknown_column
+        from privreg.data.files import TEXT, format_to_write, open_file
+        from privreg.errors import ModelFileError
+        from privreg.estimators.loaded import load_model
+        from privreg.results.outputs import whole_file
+
+    model = load_model(model_file)
+    features = list(getattr(model, "feature_names_in_", []))
+    if not features:
+        raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
+    file = open_file(data)
+    for name in features:
+        if name not in file.columns:
+            raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
+    kept = read_kept(keep, file.columns, file.path)
+    copied = [name for name in kept if name not in features]
+    as_written = [] if file.typed else copied  # the number 007 is perhaps a name
+    place = out or Path("standard output.csv")
+    open_writer = (format_to_write(place) or TEXT).load().writer
+    with stages("predicting"), whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
+        writer = None
+        for batch in file.batches([*features, *copied], model.categories or {}, as_written):
+            # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
+            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
+            writer = writer or open_writer(sink, table.schema, place)
+            writer.write_table(table)
+        if writer is None:
+            schema = pa.schema([*((name, pa.null()) for name in kept), (PREDICTION, pa.float64())])
+            writer = open_writer(sink, schema, place)
+        writer.close()

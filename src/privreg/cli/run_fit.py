@@ -3,16 +3,19 @@
 import json
 import shlex
 import sys
+import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
 import privreg
-from privreg.cli.carry_out import carry_out
-from privreg.cli.check import Opened, check_method
-from privreg.cli.job import Job
+from privreg.cli.check import Job, Opened, check_method
 from privreg.cli.show import show_fit, show_selection
+from privreg.cli.terminal import stages
+from privreg.data.columns import ChosenColumns
+from privreg.data.files import format_of
 from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.privacy.ledger.ledger import Ledger
@@ -31,8 +34,7 @@ def run_fit(job: Job, opened: Opened) -> None:
     carry_out(estimator, opened, job)
     release = release_of(estimator, job.target, method)
     ledger = _ledger_entry(job, estimator.ledger_entry_)
-    context = Context(job.data.name, shlex.join(["privreg", *sys.argv[1:]]), job.person, ledger)
-    files, failures = _write(job, release, context)
+    files, failures = _write(job, release, ledger)
     if job.as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
@@ -55,13 +57,52 @@ def run_select(job: Job, opened: Opened) -> None:
         show_selection(selector, job.target, ledger)
 
 
+def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
+    """Fit an estimator to the file."""
+    columns = opened.columns
+    declared = {name: columns.categories[name] for name in opened.declared} or None
+    with stages() as stage, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
+        estimator.set_params(categories=declared, progress=stage)
+        stage("reading the file")
+        if format_of(job.data).in_place:
+            _fit_in_place(estimator, opened.file, columns, job, stage)
+        else:
+            _fit(estimator, opened.file, columns, stage)
+    # With the levels of the file itself, too: a prediction needs them.
+    estimator.set_params(progress=None, categories=columns.categories or None)
+
+
+def _fit_in_place(estimator: Any, table: Any, columns: ChosenColumns, job: Job, stage: Callable[[str], None]) -> None:
+    """Parquet stays where it is."""
+    person = {} if columns.person is None else {"groups": columns.person}
+    chosen = table.select([*columns.features, columns.target, *person.values()])
+    if job.engine != "dask":
+        estimator.fit(chosen, columns.target, **person)
+        return
+    from privreg.engines.dask.opening import OnCluster, cluster
+
+    stage("connecting to the cluster")
+    with cluster(job.scheduler, cpu_count()) as client:
+        estimator.fit(OnCluster(chosen, client), columns.target, **person)
+
+
+def _fit(estimator: Any, file: Any, columns: ChosenColumns, stage: Callable[[str], None]) -> None:
+    person = [] if columns.person is None else [columns.person]
+    table = file.read([*columns.features, columns.target, *person], columns.categories, person)
+    features, target = table.select(columns.features), table[columns.target]
+    stage("preparing the columns")
+    if person:
+        estimator.fit(features, target, groups=table.select(person))  # with its name, for the ledger
+    else:
+        estimator.fit(features, target)
+
+
 def _estimator(job: Job, method: str) -> Any:
     options = _budget(job) | {"purpose": f"fit {job.target}: {method}"}
     if method == FLAGSHIP:
-        most = job.max_rows_for_selection
-        return PrivateLinearRegression(
-            k=job.k, rows_per_person=job.rows_per_person, max_rows_for_selection=most, **options
-        )
+        options |= {"rows_per_person": job.rows_per_person, "max_rows_for_selection": job.max_rows_for_selection}
+        return PrivateLinearRegression(k=job.k, **options)
     return make_method(method, k=USUAL_K if job.k == "auto" else int(job.k), calibration="strict", **options)
 
 
@@ -71,7 +112,7 @@ def _budget(job: Job) -> dict[str, Any]:
     return {"epsilon": float(job.epsilon), "delta": float(job.delta), "ledger": ledger, "dataset": job.dataset}
 
 
-def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str], list[OSError]]:
+def _write(job: Job, release: Release, ledger: dict[str, Any] | None) -> tuple[dict[str, str], list[OSError]]:
     """The files that were written, and what went wrong: with the budget spent, one failure must not cost both."""
     files, failures = dict[str, str](), list[OSError]()
 
@@ -84,7 +125,8 @@ def _write(job: Job, release: Release, context: Context) -> tuple[dict[str, str]
                 failures.append(error)
 
     write("model", job.out, lambda path: save_model(release, path))
-    context = replace(context, model=files.get("model"))
+    command = shlex.join(["privreg", *sys.argv[1:]])
+    context = Context(job.data.name, command, job.person, ledger, model=files.get("model"))
     write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
     return files, failures
 
@@ -94,13 +136,11 @@ def _ledger_entry(job: Job, number: int | None) -> dict[str, Any] | None:
     if job.ledger is None or job.dataset is None:
         return None
     status = Ledger(job.ledger).status(job.dataset)[0]
+    told = status.to_dict()
     return {
         "file": job.ledger.name,
         "dataset": job.dataset,
         "entry": number,
         "epsilon": float(status.epsilon),
         "delta": float(status.delta),
-        "spent_epsilon": status.spent_epsilon,
-        "entries": status.entries,
-        "room": {"epsilon": status.room(status.next_delta), "delta": float(status.next_delta)},
-    }
+    } | {key: told[key] for key in ("spent_epsilon", "entries", "room")}

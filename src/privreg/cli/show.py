@@ -9,8 +9,7 @@ from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
-from privreg.results.release import Release
-from privreg.results.tables import coefficient_table, difference_table
+from privreg.results.release import Release, coefficient_cells, difference_cells, texts
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
@@ -20,9 +19,9 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
     for note in release.notes:
         out.print(Text(note))
     show_warnings(out, release.warnings)
-    out.print(grid(*coefficient_table(release)))
+    out.print(grid(*texts(coefficient_cells(release))))
     if release.differences:
-        out.print(grid(*difference_table(release)))
+        out.print(grid(*texts(difference_cells(release))))
     show_receipt(out, release.receipt)
     show_ledger(out, ledger)
     for kind, file in files.items():
@@ -54,10 +53,10 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
 def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
     """What is left in the ledger after a request."""
     if ledger is not None:
+        entries = "1 entry" if ledger["entries"] == 1 else f"{ledger['entries']:,} entries"
         out.print(
             f"Ledger: {ledger['dataset']} has spent ε = {number(ledger['spent_epsilon'], 4)} of "
-            f"{number(ledger['epsilon'], 6)} "
-            f"in {_count(ledger['entries'])}. It keeps a tenth of δ for its own accounting."
+            f"{number(ledger['epsilon'], 6)} in {entries}. It keeps a tenth of δ for its own accounting."
         )
 
 
@@ -81,7 +80,3 @@ _CHOSEN_BY = {
     "DPKendall": "By rank (Kendall) correlation: how often two records have the same order in a column and the target.",
     "SubLasso": "By the votes of many small models, each of a few records.",
 }
-
-
-def _count(entries: int) -> str:
-    return "1 entry" if entries == 1 else f"{entries:,} entries"

@@ -102,7 +102,7 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
     """
     with read_model(path) as file, np.errstate(all="ignore"):
         model = _flagship(file) if file.estimator == PrivateLinearRegression.__name__ else _linear(file)
-        model.receipt_, model.categories = file.receipt, file.categories
+        model.receipt_, model.categories = file.receipt, file.categories or None
         model.method_name_, model.target_name_ = file.method, file.target
         model.n_features_in_ = file.n_features
         if file.feature_names is not None:

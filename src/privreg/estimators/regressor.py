@@ -14,8 +14,7 @@ from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
 from privreg.results.model_file import save_model
-from privreg.results.release import WARNING, Coefficient, Release, Saved
-from privreg.results.tables import summary_of
+from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
 
 
 class ReleasedModel:

@@ -1,23 +1,18 @@
 """The charts: times ranked first and second, data sets with R² > 0, and the budget sweep."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from privreg.estimators.methods import FLAGSHIP, METHODS, REGISTRY
-from privreg.paper.catalogue import published
-from privreg.paper.results import Quartiles, Results, epsilon_name, podium, positive
-from privreg.paper.sweep import relative
-from privreg.report.drawing import png as png
-from privreg.report.drawing import style as _style
-from privreg.report.drawing import svg as svg
+from privreg.estimators.methods import FLAGSHIP, REGISTRY
+from privreg.paper.datasets import published
+from privreg.paper.results import SIX, Results, epsilon_name, podium, positive
+from privreg.report.charts import INK, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIX = METHODS[1:]  # the private ones of the paper
-_BLUE, _LIGHT, _GREY, _INK = "#0072b2", "#a6cee3", "#b8b8b8", "#222222"
+_BLUE, _LIGHT, _GREY = "#0072b2", "#a6cee3", "#b8b8b8"
 _WIDE, _NARROW = 9.0, 3.4  # inches; the narrow one fits a phone
 _ROW = 0.3  # inches for a method
 
@@ -29,8 +24,7 @@ class Chart(NamedTuple):
     alt: str
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """How often each method is first and second, over a number of data sets."""
 
     title: str
@@ -54,7 +48,7 @@ def panels(results: Results, k: int) -> list[Panel]:
     return found
 
 
-@_style()
+@style()
 def ranks_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """Stacked bars of first and second places, a panel for each way of ranking."""
     shown = panels(results, k)
@@ -87,14 +81,14 @@ def _draw_panel(ax: Any, panel: Panel, rows: int) -> None:
     where = range(len(firsts))
     for bars, colour in (
         (ax.barh(where, firsts, 0.72, color=_BLUE, label="first"), "white"),
-        (ax.barh(where, seconds, 0.72, left=firsts, color=_LIGHT, label="second"), _INK),
+        (ax.barh(where, seconds, 0.72, left=firsts, color=_LIGHT, label="second"), INK),
     ):
         ax.bar_label(bars, [f"{v:.0f}" if v else "" for v in bars.datavalues], label_type="center", color=colour)
     ax.set_title(f"{panel.title}\n{panel.sets} data sets", loc="left")
     _methods_axis(ax, panel.places, rows)
 
 
-@_style()
+@style()
 def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """Number of data sets with R² > 0: published and ours, over the same data sets."""
     medians, methods = results.medians(k), results.private
@@ -110,7 +104,7 @@ def positive_chart(results: Results, k: int, narrow: bool = False) -> Chart | No
     for counts, colour, label in ((both, _GREY, "published"), (here, _BLUE, "privreg")):
         if counts:
             ax.bar_label(ax.barh(list(counts), list(counts.values()), half, color=colour, label=label), padding=2)
-    ax.axvline(len(medians), color=_INK, linewidth=1, linestyle="dashed", label=f"all {len(medians)} data sets")
+    ax.axvline(len(medians), color=INK, linewidth=1, linestyle="dashed", label=f"all {len(medians)} data sets")
     ax.set_xlim(0, 1.1 * len(medians))
     _methods_axis(ax, methods, len(methods))
     figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1, handlelength=1.3)
@@ -126,7 +120,7 @@ def _figure(title: str, width: float, height: float) -> "Figure":
     return figure
 
 
-def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -> None:
+def _methods_axis(ax: Any, methods: Collection[str], rows: int) -> None:
     ax.set_yticks(range(len(methods)), [REGISTRY[m].label or m for m in methods])
     ax.set_ylim(rows - 0.5, -0.5)
     ax.spines.left.set_bounds(len(methods) - 0.5, -0.5)
@@ -135,25 +129,28 @@ def _methods_axis(ax: Any, methods: Sequence[str] | dict[str, Any], rows: int) -
     ax.set_xlabel("data sets")
 
 
-@_style()
+@style()
 def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     """R² relative to NonDP against ε, a line for each private method."""
     budgets = sorted(results.epsilons)
-    columns = [relative(results, k, epsilon) for epsilon in budgets]
-    lines = {
-        m: {e: column[m] for e, column in zip(budgets, columns, strict=True) if m in column} for m in results.private
-    }
-    lines = {m: points for m, points in lines.items() if len(points) > 1}
+    lines = {m: points for m, points in results.sweep(k).items() if len(points) > 1}
     if not lines:
         return None
     title = f"R² relative to NonDP, k = {k}"
     figure = _figure(title, _NARROW if narrow else 0.75 * _WIDE, 4.4)
     ax = figure.subplots()
     for method, points in lines.items():
-        _draw_line(ax, method, points)
+        low, middle, high = zip(*points.values(), strict=True)
+        colour, line = REGISTRY[method].colour, REGISTRY[method].line
+        ax.plot(list(points), middle, color=colour, linestyle=line, linewidth=1.6, marker="o", markersize=4)
+        if method == FLAGSHIP:
+            ax.fill_between(list(points), low, high, color=colour, alpha=0.12, linewidth=0)
     ax.axhline(0, color=_GREY, linewidth=1, zorder=0)
     ax.set_xscale("log")
-    ax.set_xticks(budgets, _ticks(budgets), minor=False)
+    # A budget that is close to its left neighbour (1, ln 3) has its name a line lower.
+    lower = [e < 1.3 * before for before, e in zip([0.0, *budgets], budgets, strict=False)]
+    names = ["\n" * down + epsilon_name(e) for e, down in zip(budgets, lower, strict=True)]
+    ax.set_xticks(budgets, names, minor=False)
     ax.minorticks_off()
     ax.set_ylim(top=1.03)
     ax.set_xlabel("ε")
@@ -162,20 +159,6 @@ def sweep_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
     _label_ends(ax, budgets[-1], ends)
     words = ", ".join(f"{m} {end:.2f}" for m, end in ends.items())
     return Chart(figure, f"{title}, against ε. At the largest ε: {words}. All numbers are in the table below.")
-
-
-def _ticks(budgets: list[float]) -> list[str]:
-    """Names of the budgets; one that is close to its left neighbour (1, ln 3) goes a line lower."""
-    low = [i > 0 and budgets[i] < 1.3 * budgets[i - 1] for i in range(len(budgets))]
-    return ["\n" * down + epsilon_name(e) for e, down in zip(budgets, low, strict=True)]
-
-
-def _draw_line(ax: Any, method: str, points: dict[float, Quartiles]) -> None:
-    low, middle, high = zip(*points.values(), strict=True)
-    colour, style = REGISTRY[method].colour, REGISTRY[method].line
-    ax.plot(list(points), middle, color=colour, linestyle=style, linewidth=1.6, marker="o", markersize=4)
-    if method == FLAGSHIP:
-        ax.fill_between(list(points), low, high, color=colour, alpha=0.12, linewidth=0)
 
 
 def _label_ends(ax: Any, last: float, ends: dict[str, float]) -> None:

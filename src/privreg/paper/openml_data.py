@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privreg.errors import DataError
-from privreg.paper.catalogue import Task
-from privreg.paper.folder import TARGET
+from privreg.paper.datasets import TARGET, Task
 
 WAITS = (1.0, 2.0, 4.0)  # seconds before the second attempt, the third, …
 PATIENCE = 30.0  # seconds without a byte from the server
@@ -37,10 +36,15 @@ def fetch(
 
     Tasks that are there already need no network, and not even the `openml` package.
     """
-    missing = [task for task in wanted if not _there(_path(folder, task))]
+    files = {task: folder / f"{task.id}_{task.name}.parquet" for task in wanted}
+    missing = [task for task, file in files.items() if not _there(file)]
     if not missing:
         return {}
-    openml = _package()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            import openml
+    except ImportError as error:
+        raise DataError('fetching data from OpenML needs the openml package: pip install "privreg[openml]"') from error
     from requests import ConnectionError as NoConnection  # openml brings it
     from requests import Timeout
 
@@ -50,7 +54,10 @@ def fetch(
     for i, task in enumerate(missing):
         progress(f"fetching {task.id} {task.name}")
         try:
-            _fetch_one(openml, task, folder, server)
+            with TemporaryDirectory(prefix=".openml-", dir=folder) as scratch:
+                table = _table(*_download(openml, task, Path(scratch), server))
+                pq.write_table(table, Path(scratch) / "table.parquet")
+                os.replace(Path(scratch) / "table.parquet", files[task])  # there is never half a file of this name
         except (NoConnection, Timeout) as error:  # the other tasks would only wait for the same
             url = str(error.request.url) if error.request else server
             where = server if url.startswith(server) else url
@@ -71,26 +78,6 @@ def _there(file: Path) -> bool:
     except (OSError, pa.ArrowException):
         return False
     return True
-
-
-def _path(folder: Path, task: Task) -> Path:
-    return folder / f"{task.id}_{task.name}.parquet"
-
-
-def _package() -> Any:
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            import openml
-    except ImportError as error:
-        raise DataError('fetching data from OpenML needs the openml package: pip install "privreg[openml]"') from error
-    return openml
-
-
-def _fetch_one(openml: Any, task: Task, folder: Path, server: str) -> None:
-    with TemporaryDirectory(prefix=".openml-", dir=folder) as scratch:
-        table = _table(*_download(openml, task, Path(scratch), server))
-        pq.write_table(table, Path(scratch) / "table.parquet")
-        os.replace(Path(scratch) / "table.parquet", _path(folder, task))  # there is never half a file of this name
 
 
 def _download(openml: Any, task: Task, scratch: Path, server: str) -> tuple[Any, str | None]:
@@ -118,18 +105,13 @@ def _ask(openml: Any, task: Task, parquet: bool = True) -> tuple[Any, str | None
     if not parquet:
         dataset._parquet_url = None
     frame = dataset.get_data()[0]
-    for name in _nominal(openml, dataset):
+    nominal: list[str] = []
+    with suppress(openml.exceptions.OpenMLServerException):  # not every data set says which columns are categories
+        nominal = [feature.name for feature in dataset.features.values() if feature.data_type == "nominal"]
+    for name in nominal:
         if name in frame.columns and frame[name].dtype.kind in "iuf":
             frame[name] = frame[name].astype("category")  # a Parquet file of numbers forgets that they are levels
     return frame, getattr(remote, "target_name", None) or dataset.default_target_attribute
-
-
-def _nominal(openml: Any, dataset: Any) -> list[str]:
-    """The columns that OpenML describes as categories; not every data set has such a description."""
-    try:
-        return [feature.name for feature in dataset.features.values() if feature.data_type == "nominal"]
-    except openml.exceptions.OpenMLServerException:
-        return []
 
 
 @contextmanager

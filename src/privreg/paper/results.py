@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from privreg.errors import DataError
-from privreg.estimators.methods import METHODS, REFERENCE, REGISTRY, with_published_ridge
+from privreg.estimators.methods import BASELINE, METHODS, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper import journal
-from privreg.paper.catalogue import published, tasks
-from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
+from privreg.paper.datasets import COMPLETE, OTHER, PARTIAL, Task, published, tasks
 from privreg.results.outputs import write_whole
 
 JOURNAL = "trials.jsonl"
 KEY = ("task", "method", "k", "epsilon", "trial")  # what makes a trial the same trial
 Quartiles = tuple[float, float, float]
 Way = tuple[str, int | None, float | None]  # method, k and ε
+SIX = METHODS[1:]  # the private methods of the paper
 COMPARED = ("K-Tukey", "L-Tukey", "K-BAS", "L-BAS")  # whose signs are compared with the published ones
 
 
@@ -49,21 +49,6 @@ class Cell:
         return row | ({"failed": self.failed, "error": self.error} if self.failed else {})
 
 
-@dataclass(frozen=True)
-class Info:
-    """A data set of the run: records and columns as counted by the paper, and whether it is the paper's."""
-
-    task: int
-    name: str
-    n: int
-    d: int
-    kind: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.task} {self.name}"
-
-
 class Results:
     """All trials of a run, by data set, method, k and ε."""
 
@@ -82,65 +67,43 @@ class Results:
                 self.runs[-1] |= row["end"]
         if not self.runs:
             raise DataError(f"{JOURNAL} has no run")
-        self.datasets: dict[int, Info] = {}
+        self.datasets: dict[int, Task] = {}
         self.missing: dict[int, str] = dict.fromkeys(tasks(), "not asked for")
         for run in self.runs:
             self.missing |= {int(t): reason for t, reason in run["missing"].items()}
             for task, row in run["data sets"].items():
-                self.datasets[int(task)] = Info(int(task), row["name"], row["n"], row["d"], row["kind"])
+                self.datasets[int(task)] = Task(int(task), row["name"], row["n"], row["d"], row["kind"])
         self.datasets = dict(sorted(self.datasets.items()))
         self.missing = {t: reason for t, reason in sorted(self.missing.items()) if t not in self.datasets}
         self.ks: list[int] = sorted({k for run in self.runs for k in run["k"]})
         self.epsilons: list[float] = list(dict.fromkeys(e for run in self.runs for e in run["epsilon"]))
+        # The budget of the tables: the paper's if it was run, else the first. The others belong to the sweep.
+        self.epsilon = next((e for e in self.epsilons if epsilon_name(e) == "ln 3"), self.epsilons[0])
+        self.delta = float(self.runs[0]["delta"])
         asked = {m for run in self.runs for m in run["methods"]}
         if unknown := asked - set(REGISTRY):
             raise DataError(f"{JOURNAL} has trials of {', '.join(sorted(unknown))}, which is no method here")
         self.methods = [m for m in REGISTRY if m in asked]
+        self.columns = [m for m in self.methods if m not in REFERENCE]  # of the tables: the published ridge is apart
+        self.private = [m for m in self.columns if REGISTRY[m].private]  # those that are ranked
         self.trials = {key_of(row): row for row in rows if "task" in row}  # a later one replaces an earlier one
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for key, row in self.trials.items():
             groups.setdefault(key[:-1], []).append(row)
         self._cells = {key: _cell(group) for key, group in groups.items()}
 
-    @property
-    def epsilon(self) -> float:
-        """The budget of the tables: the paper's if it was run, else the first. The others belong to the sweep."""
-        return next((e for e in self.epsilons if epsilon_name(e) == "ln 3"), self.epsilons[0])
-
-    @property
-    def delta(self) -> float:
-        return float(self.runs[0]["delta"])
-
-    @property
-    def columns(self) -> list[str]:
-        """The methods in the tables; the published ridge is shown apart."""
-        return [m for m in self.methods if m not in REFERENCE]
-
-    @property
-    def private(self) -> list[str]:
-        """Those that are ranked."""
-        return [m for m in self.columns if REGISTRY[m].private]
-
-    def cell(self, task: int, method: str, k: int, epsilon: float | None = None) -> Cell | None:
-        """The trials of a method, None if there is none yet."""
-        return self._cells.get((task, method, *shared(method, k, self.epsilon if epsilon is None else epsilon)))
-
-    def of_kind(self, kind: str, k: int) -> list[Info]:
+    def of_kind(self, kind: str, k: int) -> list[Task]:
         """The data sets for a table: as in the paper, those with fewer than k columns are left out."""
         return [info for info in self.datasets.values() if info.kind == kind and info.d >= k]
 
-    def too_narrow(self, k: int) -> list[Info]:
-        """The data sets left out for having fewer than k columns."""
-        return [info for info in self.datasets.values() if info.d < k]
-
     def cells(self, task: int, k: int, epsilon: float | None = None) -> dict[str, Cell]:
         """The trials of all methods that have any."""
-        found = {m: self.cell(task, m, k, epsilon) for m in self.methods}
-        return {m: cell for m, cell in found.items() if cell}
+        keys = {m: (task, m, *shared(m, k, self.epsilon if epsilon is None else epsilon)) for m in self.methods}
+        return {m: self._cells[key] for m, key in keys.items() if key in self._cells}
 
     def medians(self, k: int, epsilon: float | None = None) -> dict[int, dict[str, float]]:
         """Medians of the complete data sets, by task and method."""
-        rows = {info.task: medians_of(self.cells(info.task, k, epsilon)) for info in self.of_kind(COMPLETE, k)}
+        rows = {info.id: medians_of(self.cells(info.id, k, epsilon)) for info in self.of_kind(COMPLETE, k)}
         return {task: row for task, row in rows.items() if row}
 
     def published(self, k: int) -> dict[int, dict[str, float]]:
@@ -155,13 +118,19 @@ class Results:
             total[row["method"]] += row["seconds"]
         return total
 
-    def failures(self) -> list[tuple[Info, str, Any, Any, Cell]]:
+    def failures(self) -> list[tuple[Task, str, Any, Any, Cell]]:
         """(data set, method, k, ε, cell) of all cells with trials that failed; k and ε None where they play no role."""
-        return [
-            (self.datasets[task], method, k, epsilon, cell)
-            for (task, method, k, epsilon), cell in self._cells.items()
-            if cell.failed
-        ]
+        return [(self.datasets[t], m, k, e, cell) for (t, m, k, e), cell in self._cells.items() if cell.failed]
+
+    def sweep(self, k: int) -> dict[str, dict[float, Quartiles]]:
+        """By private method and ε: quartiles over the complete data sets of R² divided by NonDP's, between −1 and 1."""
+        found: dict[str, dict[float, Quartiles]] = {m: {} for m in self.private}
+        for epsilon in sorted(self.epsilons):
+            rows = [row for row in self.medians(k, epsilon).values() if row.get(BASELINE, 0.0) > 0]
+            for m, points in found.items():
+                if shares := [min(max(row[m] / row[BASELINE], -1.0), 1.0) for row in rows if m in row]:
+                    points[epsilon] = quartiles(shares)
+        return {m: points for m, points in found.items() if points}
 
     def summary(self) -> dict[str, Any]:
         """All of it for programs, in the form of summary.json."""
@@ -174,9 +143,9 @@ class Results:
             "jitter": first["jitter"],
             **self._tables(self.epsilon),
             "sweep": {f"{e:g}": self._tables(e) for e in self.epsilons if e != self.epsilon},
-            "data sets": {str(i.task): {"name": i.name, "n": i.n, "d": i.d} for i in self.datasets.values()},
+            "data sets": {str(i.id): {"name": i.name, "n": i.n, "d": i.d} for i in self.datasets.values()},
             "missing": {str(t): {"name": tasks()[t].name, "why": why} for t, why in self.missing.items()},
-            "fewer than k columns": {str(k): [i.task for i in self.too_narrow(k)] for k in self.ks},
+            "fewer than k columns": {str(k): [i.id for i in self.datasets.values() if i.d < k] for k in self.ks},
             "R² > 0": {str(k): positive(self.medians(k)) for k in self.ks},
             "signs": {str(k): self.signs(k) for k in self.ks if published(k)},
             "total seconds": {m: round(s, 2) for m, s in self.seconds().items()},
@@ -210,7 +179,7 @@ class Results:
         return {name: {str(k): self._table(kind, k, epsilon) for k in self.ks} for name, kind in parts.items()}
 
     def _table(self, kind: str, k: int, epsilon: float) -> dict[str, Any]:
-        rows = {str(info.task): self.cells(info.task, k, epsilon) for info in self.of_kind(kind, k)}
+        rows = {str(info.id): self.cells(info.id, k, epsilon) for info in self.of_kind(kind, k)}
         return {task: {m: cell.to_dict() for m, cell in row.items()} for task, row in rows.items() if row}
 
 

@@ -17,12 +17,10 @@ from joblib import cpu_count
 from privreg.errors import DataError
 from privreg.estimators.methods import REGISTRY
 from privreg.paper import journal
-from privreg.paper.catalogue import tasks
-from privreg.paper.folder import DataSet, find, kind, load, name_of
+from privreg.paper.datasets import DataSet, find, kind, load, name_of, tasks
 from privreg.paper.results import JOURNAL, Results, ways, write_summary
-from privreg.paper.trials import Trial
+from privreg.paper.trials import Trial, run_all
 from privreg.paper.watch import Watch
-from privreg.paper.workers import run_all
 
 
 @dataclass(frozen=True)
@@ -100,34 +98,36 @@ def _prepare(
         except DataError as error:
             reasons[task] = str(error)
             watch.say(str(error))
-    usable = {task: file for task, file in files.items() if str(task) in sets}
-    if not usable:
+    if not sets:
         raise DataError(f"no data set can be run: {next(iter(reasons.values()), 'there is no file for these --tasks')}")
-    return _header(settings, command) | {"data sets": sets, "missing": _missing(settings, usable, reasons)}, usable
+    absent = [t for t in settings.tasks or tasks() if t in tasks() and str(t) not in sets]
+    header = {
+        "command": command,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+        "machine": _machine(),
+        **{name: getattr(settings, name) for name in ("jobs", "seed", "jitter", "delta", "trials")},
+        **{"k": list(settings.ks), "epsilon": list(settings.epsilons), "methods": list(settings.methods)},
+        "data sets": sets,
+        "missing": {str(t): reasons.get(t, "no file in the folder") for t in absent},
+    }
+    return header, {task: file for task, file in files.items() if str(task) in sets}
 
 
 def _choose(settings: Settings, found: dict[int, Path]) -> dict[int, Path]:
-    if not settings.tasks:
-        return found
     for task in settings.tasks:
         if task not in found and task not in tasks():
             raise DataError(f"--tasks: {task} is not one of the paper's tasks, and there is no file for it")
-    return {task: file for task, file in found.items() if task in settings.tasks}
-
-
-def _missing(settings: Settings, files: dict[int, Path], reasons: dict[int, str]) -> dict[str, str]:
-    asked = settings.tasks or tuple(tasks())
-    return {str(t): reasons.get(t, "no file in the folder") for t in asked if t in tasks() and t not in files}
+    return {task: file for task, file in found.items() if not settings.tasks or task in settings.tasks}
 
 
 def _describe(task: int, file: Path, data: DataSet, watch: Watch) -> dict[str, Any]:
     """What the header says of a data set. That it differs from the paper's is said aloud."""
     n, d = data.y.size, data.d
-    what = kind(task, file, n, d)
     paper = tasks().get(task)
     if paper and (n, d) != (paper.n, paper.d):
         watch.say(f"{file.name} differs: n = {n}, d = {d}; published n = {paper.n}, d = {paper.d}")
-    return {"name": name_of(file), "n": n, "d": d, "kind": what, "digest": data.digest()}
+    return {"name": name_of(file), "n": n, "d": d, "kind": kind(task, file, n, d), "digest": data.digest()}
 
 
 def _trials(settings: Settings, files: dict[int, Path], wide: dict[int, int]) -> Iterator[Trial]:
@@ -136,17 +136,6 @@ def _trials(settings: Settings, files: dict[int, Path], wide: dict[int, int]) ->
         for trial in range(settings.trials):
             for way in ways(settings.methods, settings.ks, settings.epsilons, wide[task]):
                 yield Trial(task, file, *way, trial, settings.delta, settings.seed, settings.jitter)
-
-
-def _header(settings: Settings, command: str) -> dict[str, Any]:
-    return {
-        "command": command,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "machine": _machine(),
-        **{name: getattr(settings, name) for name in ("jobs", "seed", "jitter", "delta", "trials")},
-        **{"k": list(settings.ks), "epsilon": list(settings.epsilons), "methods": list(settings.methods)},
-    }
 
 
 def _versions() -> dict[str, str]:
@@ -162,8 +151,8 @@ def _check_same(rows: list[dict[str, Any]], header: dict[str, Any], watch: Watch
         if before != now:
             watch.say(f"the folder has trials of privreg {before}; this is {now}")
         for name in ("seed", "jitter", "delta"):
-            if earlier[name] != header[name]:
-                there, here = earlier[name], header[name]
+            there, here = earlier[name], header[name]
+            if there != here:
                 raise DataError(f"the folder has trials with {name} = {there}, not {here}: choose another --out")
         for task, info in earlier["data sets"].items():
             if header["data sets"].get(task, info) != info:
@@ -175,9 +164,7 @@ def _machine() -> dict[str, Any]:
     memory = 0.0
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    try:
+    with suppress(OSError, StopIteration):  # not Linux
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         cpu = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass  # not Linux
     return {"cores": cpu_count(), "cpu": cpu, "memory (GB)": round(memory, 1), "system": platform.system()}

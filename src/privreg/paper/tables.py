@@ -1,25 +1,34 @@
-"""The big tables: every method on every data set, with the published medians. As a table for people and as CSV."""
+"""The big tables: every method on every data set, with the published medians. For people, as CSV and for LaTeX."""
 
 import csv
 import io
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
+from math import inf
 
 from privreg.estimators.methods import REGISTRY
-from privreg.paper.catalogue import Task, published, tasks
-from privreg.paper.digits import pretty
-from privreg.paper.folder import COMPLETE, OTHER, PARTIAL
-from privreg.paper.results import Cell, Info, Quartiles, Results, medians_of, ranks
+from privreg.paper.datasets import COMPLETE, MISSING, OTHER, PARTIAL, Task, published, tasks
+from privreg.paper.results import Cell, Quartiles, Results, medians_of, ranks
 from privreg.report.document import Grid, TableCell, words
 
-MISSING = "missing"
 _PARTIAL = "Partial data sets"
-ELSEWHERE = "partial: see below"
+_ELSEWHERE = "partial: see below"
 NOT_RUN = TableCell("–", title="not run yet")
 _FIELDS = (
     *("task", "name", "n", "d", "kind", "k", "epsilon", "method"),
     *("median", "q25", "q75", "seconds", "trials", "failed", "unreleased"),
     *("published", "sign_differs", "top_two"),
+)
+_YES = {None: None, True: "yes", False: "no"}
+_PER_PAGE = 13  # data sets in one tabular, which LaTeX cannot break
+_HEAD = r"""% Written by privreg. To be read with \input; with all methods the tables need a landscape page.
+% Medians of the test R^2. Bold: the two best private ones of a data set. \neq: other sign than published.
+% \dag: some trials failed. --: not run yet.
+"""
+_SPECIAL = str.maketrans(
+    {c: "\\" + c for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 )
 
 
@@ -37,61 +46,38 @@ class Score:
 class Row:
     """A data set with the scores of the methods, or a remark why there are none."""
 
-    info: Info
+    info: Task
     scores: dict[str, Score] = field(default_factory=dict)
     remark: str = ""
 
 
 def parts(results: Results, k: int, epsilon: float | None = None) -> dict[str, list[Row]]:
     """By title: a row for each of the paper's tasks; and, if there are any, parts of its data sets, and others."""
-    found = {"The paper's data sets": [_paper_row(results, task, k, epsilon) for task in tasks().values()]}
+    paper = []
+    for task in tasks().values():
+        info = results.datasets.get(task.id, task)
+        elsewhere = Row(replace(task, name=info.name, kind=PARTIAL), remark=_ELSEWHERE)
+        paper.append(elsewhere if info.kind == PARTIAL else _row(results, info, k, epsilon))
+    found = {"The paper's data sets": paper}
     for kind, title in ((PARTIAL, _PARTIAL), (OTHER, "Data sets that are not in the paper")):
         if sets := [info for info in results.datasets.values() if info.kind == kind]:
             found[title] = [_row(results, info, k, epsilon) for info in sets]
     return found
 
 
-def grids(results: Results, k: int) -> list[Grid]:
-    """The same for people."""
-    note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
-    return [
-        _grid(results, f"{title}, k = {k}", rows, note if title == _PARTIAL else "")
-        for title, rows in parts(results, k).items()
-    ]
-
-
-def as_csv(results: Results, k: int) -> str:
-    """One line for each data set, method and ε in full precision; a data set without scores has one line."""
-    out = io.StringIO()
-    table = csv.DictWriter(out, _FIELDS, extrasaction="ignore", lineterminator="\n")
-    table.writeheader()
-    for epsilon in results.epsilons:
-        first = epsilon == results.epsilon
-        for row in chain.from_iterable(parts(results, k, epsilon).values()):
-            table.writerows(_lines(row, k, epsilon, first))
-    return out.getvalue()
-
-
-def _paper_row(results: Results, task: Task, k: int, epsilon: float | None) -> Row:
-    info = results.datasets.get(task.id)
-    if info is None:
-        return Row(Info(task.id, task.name, task.n, task.d, MISSING), remark=f"missing: {results.missing[task.id]}")
-    if info.kind == PARTIAL:
-        return Row(Info(task.id, info.name, task.n, task.d, PARTIAL), remark=ELSEWHERE)
-    return _row(results, info, k, epsilon)
-
-
-def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
+def _row(results: Results, info: Task, k: int, epsilon: float | None) -> Row:
+    if info.kind == MISSING:
+        return Row(info, remark=f"missing: {results.missing[info.id]}")
     if info.d < k:
         also = " as in the paper" if info.kind == COMPLETE else ""
         return Row(info, remark=f"fewer than {k} columns, left out{also}")
-    cells = results.cells(info.task, k, epsilon)
+    cells = results.cells(info.id, k, epsilon)
     medians = medians_of(cells)
     ranked = [] if info.kind == PARTIAL else [m for m in results.private if m in medians]
     places = ranks({m: medians[m] for m in ranked})
     scores = {}
     for m in results.methods:
-        theirs = published(k).get(info.task, {}).get(m)
+        theirs = published(k).get(info.id, {}).get(m)
         differs = None
         if info.kind == COMPLETE and m in medians and theirs is not None:
             differs = (medians[m] > 0) != (theirs > 0)
@@ -99,14 +85,19 @@ def _row(results: Results, info: Info, k: int, epsilon: float | None) -> Row:
     return Row(info, scores)
 
 
-def _grid(results: Results, title: str, rows: list[Row], note: str = "") -> Grid:
+def grids(results: Results, k: int) -> list[Grid]:
+    """The same for people."""
     methods = results.columns
     wanted = max(run["trials"] for run in results.runs)
-    lines = []
-    for row in rows:
-        remark = [TableCell(row.remark, span=len(methods))]
-        lines.append([_data_set(row), *(remark if row.remark else [_entry(row.scores[m], wanted) for m in methods])])
-    return Grid(["data set", *methods], lines, title, note)
+    found = []
+    for title, rows in parts(results, k).items():
+        lines = []
+        for row in rows:
+            remark = [TableCell(row.remark, span=len(methods))] if row.remark else []
+            lines.append([_data_set(row), *(remark or [_entry(row.scores[m], wanted) for m in methods])])
+        note = "These differ from the paper's data sets in records or columns: not ranked, and not compared with it."
+        found.append(Grid(["data set", *methods], lines, f"{title}, k = {k}", note if title == _PARTIAL else ""))
+    return found
 
 
 def _data_set(row: Row) -> TableCell:
@@ -114,7 +105,7 @@ def _data_set(row: Row) -> TableCell:
     info = row.info
     if info.kind != PARTIAL or row.remark:
         return replace(words(info.label), detail=(f"n\u00a0{info.n:,}, d\u00a0{info.d:,}",))
-    whole = tasks()[info.task]
+    whole = tasks()[info.id]
     return replace(words(info.label), detail=(f"n {info.n:,} (paper {whole.n:,})", f"d {info.d:,} (paper {whole.d:,})"))
 
 
@@ -146,23 +137,111 @@ def spread(quartiles: Quartiles) -> TableCell:
     return replace(number(middle), detail=(f"{pretty(low)} … {pretty(high)}",))
 
 
-def _lines(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
+def as_csv(results: Results, k: int) -> str:
+    """One line for each data set, method and ε in full precision; a data set without scores has one line."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, _FIELDS, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    for epsilon in results.epsilons:
+        first = epsilon == results.epsilon
+        for row in chain.from_iterable(parts(results, k, epsilon).values()):
+            table.writerows(_csv_lines(row, k, epsilon, first))
+    return out.getvalue()
+
+
+def _csv_lines(row: Row, k: int, epsilon: float, first: bool) -> list[dict[str, object]]:
     """Lines of the CSV file. What does not depend on ε is there once; the published values belong to the first ε."""
-    base: dict[str, object] = asdict(row.info) | {"k": k}
+    base: dict[str, object] = asdict(row.info) | {"task": row.info.id, "k": k}
     if row.remark:
-        return [base] if first and row.remark != ELSEWHERE else []
+        return [base] if first and row.remark != _ELSEWHERE else []
     lines = []
     for method, score in row.scores.items():
         cell, private = score.cell, REGISTRY[method].private
         if cell is None or not (first or private):
             continue
         line = base | asdict(cell) | cell.scores()
-        line |= {"epsilon": epsilon if private else None, "method": method, "top_two": _yes(score.top)}
+        line |= {"epsilon": epsilon if private else None, "method": method, "top_two": _YES[score.top]}
         if first and score.published is not None:
-            line |= {"published": score.published, "sign_differs": _yes(score.differs)}
+            line |= {"published": score.published, "sign_differs": _YES[score.differs]}
         lines.append(line)
     return lines
 
 
-def _yes(holds: bool | None) -> str | None:
-    return None if holds is None else "yes" if holds else "no"
+def as_latex(results: Results, k: int) -> str:
+    """Tables for any class, without packages."""
+    text = _HEAD
+    for title, rows in parts(results, k).items():
+        text += "" if text == _HEAD else f"\n\\bigskip\\noindent {title}:\n\n"
+        pages = [rows[i : i + _PER_PAGE] for i in range(0, len(rows), _PER_PAGE)]
+        text += "\n\\medskip\n\n".join(_tabular(results.columns, page) for page in pages)
+    return text
+
+
+def _escaped(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return " ".join(text.split()).translate(_SPECIAL)
+
+
+def _tabular(methods: list[str], rows: list[Row]) -> str:
+    broken = {m: REGISTRY[m].label.replace("\n", r"\\") for m in methods if REGISTRY[m].label}
+    head = [rf"\shortstack{{\strut {broken[m]}}}" if m in broken else m for m in methods]
+    lines = [
+        r"\noindent{\scriptsize\setlength{\tabcolsep}{3pt}%",
+        rf"\begin{{tabular}}{{ll{'r' * len(methods)}}}",
+        r"\hline",
+        _tex_line(["data set", "", *head]),
+        r"\hline\noalign{\smallskip}",
+    ]
+    for row in rows:
+        lines.append("\n".join(map(_tex_line, _tex_cells(row, methods))) + "[2pt]")  # space after a data set
+    return "\n".join([*lines, r"\hline", r"\end{tabular}}", ""])
+
+
+def _tex_cells(row: Row, methods: list[str]) -> list[list[str]]:
+    """Of the lines of a data set."""
+    name = _escaped(row.info.label)
+    size = f"$n={row.info.n}$, $d={row.info.d}$"
+    if row.remark:
+        return [[name, "", rf"\multicolumn{{{len(methods)}}}{{l}}{{{_escaped(row.remark)}}}"], [size]]
+    medians, quartiles, published = zip(*(_texts(row.scores[m]) for m in methods), strict=True)
+    lines = [[name, "median", *medians], [size, "quartiles", *quartiles]]
+    if row.info.kind == PARTIAL:
+        whole = tasks()[row.info.id]
+        return [*lines, [f"of $n={whole.n}$, $d={whole.d}$", "paper", *published]]
+    return [*lines, ["", "paper", *published]] if any(published) else lines
+
+
+def _tex_line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _texts(score: Score) -> tuple[str, str, str]:
+    """The median, the other quartiles, and the published median."""
+    cell = score.cell
+    mark = r"\neq" if score.differs else ""
+    paper = "" if score.published is None else f"${latex(score.published)}{mark}$"
+    if cell is None or cell.quartiles is None:
+        return "--" if cell is None else "failed", "", paper
+    low, middle, high = map(latex, cell.quartiles)
+    number = f"${middle}$" + (r"\dag" if cell.failed else "")
+    return rf"\textbf{{\boldmath{number}}}" if score.top else number, rf"{{\tiny ${low}, {high}$}}", paper
+
+
+def plain(value: float) -> str:
+    """R² in two significant digits, as the paper prints it, in ASCII: 0.73, -3.4, -820, and -4.5e4 from 10,000 on."""
+    if value == 0 or abs(value) == inf:
+        return f"{value + 0:g}"
+    text = f"{value:.1e}"
+    mantissa, exponent = text.split("e")
+    size = int(exponent)
+    return f"{float(text):.{max(1 - size, 0)}f}" if -4 <= size < 4 else f"{mantissa}e{size}"
+
+
+def pretty(value: float) -> str:
+    """For people: with a real minus sign, and −∞."""
+    return plain(value).replace("-", "−").replace("inf", "∞")
+
+
+def latex(value: float) -> str:
+    """For LaTeX's math mode. Powers of ten are written with an e to save room."""
+    return plain(value).replace("inf", r"\infty").replace("e", r"\mathrm{e}")

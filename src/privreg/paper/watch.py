@@ -2,14 +2,13 @@
 
 import time
 from collections import Counter
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from privreg.paper.catalogue import tasks
+from privreg.paper.datasets import tasks
 from privreg.paper.results import key_of
 from privreg.paper.trials import Trial
 
@@ -37,7 +36,7 @@ class Watch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._status.stop()
         self._live.stop()
 
@@ -85,7 +84,10 @@ class Watch:
 
     def _line(self) -> str:
         left = self.time_left()
-        wait = "" if left is None else f", about {_clock(left)} left"
+        wait = ""
+        if left is not None:
+            minutes, rest = divmod(int(left + 0.5), 60)
+            wait = f", about {minutes} min {rest} s left" if minutes else f", about {rest} s left"
         return f"{self._before + self._done.total()} of {self._total} trials done, {len(self._running)} running{wait}"
 
     def _table(self) -> Table:
@@ -107,8 +109,3 @@ class Watch:
 def _cells(trial: Trial) -> int:
     task = tasks().get(trial.task)
     return max(task.n * task.d if task else 0, _LEAST)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds + 0.5), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -7,7 +7,7 @@ from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.privacy.events import Event
 from privreg.privacy.purposes import purpose_of
 from privreg.privacy.receipt import Receipt, cost_text
-from privreg.report import model_charts
+from privreg.report import charts
 from privreg.report.document import Content, Grid, TableCell, count, words
 from privreg.report.guarantee import overspent
 from privreg.results.release import Release
@@ -74,7 +74,7 @@ def blocks(release: Release) -> list[Content]:
     return [
         _total(receipt),
         spent.explanation,
-        model_charts.shares_picture({group.purpose: group.tenths for group in spent.groups}),
+        charts.shares_picture({group.purpose: group.tenths for group in spent.groups}),
         _groups(spent),
         _steps(release),
     ]

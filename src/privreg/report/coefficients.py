@@ -4,10 +4,9 @@ from dataclasses import replace
 from math import isfinite
 
 from privreg._format import count_of, number, shortened, shown
-from privreg.report import model_charts
+from privreg.report import charts
 from privreg.report.document import Code, Content, Grid, TableCell
-from privreg.results.release import Coefficient, Release
-from privreg.results.tables import TableColumn, coefficient_columns, difference_columns
+from privreg.results.release import Cells, Coefficient, Release, coefficient_cells, difference_cells
 
 
 def effect(c: Coefficient) -> Coefficient:
@@ -53,9 +52,7 @@ def _plain(value: float) -> str:
 
 def table(release: Release) -> Grid:
     """All coefficients in the order chosen, the intercept last."""
-    return _grid(
-        coefficient_columns(release), [*release.coefficients, release.intercept], "Coefficients", _note(release)
-    )
+    return _grid(coefficient_cells(release), "Coefficients", _note(release))
 
 
 def differences(release: Release) -> Grid:
@@ -64,12 +61,11 @@ def differences(release: Release) -> Grid:
         "How much higher the prediction is with the first level than with the second, all else being the same. Single "
         "levels mean nothing alone: a constant could be moved from all of them into the intercept."
     )
-    return _grid(difference_columns(), release.differences, "Categories", note)
+    return _grid(difference_cells(release), "Categories", note)
 
 
-def _grid(columns: list[TableColumn], rows: list[Coefficient], title: str, note: str) -> Grid:
-    cells = [[TableCell(column.text(c), order=column.order(c)) for column in columns] for c in rows]
-    return Grid([column.head for column in columns], cells, title, note)
+def _grid(cells: list[Cells], title: str, note: str) -> Grid:
+    return Grid(list(cells[0]), [[TableCell(*cell) for cell in row.values()] for row in cells], title, note)
 
 
 def _linear(release: Release) -> list[Content]:
@@ -142,7 +138,7 @@ def _size(value: float) -> float:
 
 def _chart(release: Release) -> list[Content]:
     effects = [effect(c) for c in release.coefficients]
-    drawn = model_charts.largest(effects)
+    drawn = charts.largest(effects)
     if not drawn:
         return ["The coefficients are too large to be drawn: this model is of no use."]
     which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
@@ -161,7 +157,7 @@ def _chart(release: Release) -> list[Content]:
             "longer bar does not mean a more important column. "
         )
     lines = "Lines are 95 % intervals. " if any(e.low is not None for e in drawn) else ""
-    return [f"{text}{which}{lines}".rstrip(), model_charts.effects_picture(drawn, what, how)]
+    return [f"{text}{which}{lines}".rstrip(), charts.effects_picture(drawn, what, how)]
 
 
 def _note(release: Release) -> str:

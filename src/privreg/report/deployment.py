@@ -5,20 +5,41 @@ Keys and values are those of github.com/opendp/deployments-registry-data (schema
 """
 
 import json
+from dataclasses import dataclass
+from datetime import date as _date
 from decimal import Decimal
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from privreg import __version__
-from privreg._format import count_of, epsilon_delta
+from privreg._format import count_of, epsilon_delta, no_folder, no_folders
 from privreg.privacy.receipt import Receipt
 from privreg.report import guarantee
-from privreg.report.context import Context
 from privreg.results.release import Release
 
 UNKNOWN = ""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beside the release: public input of a report. Folders of files are left out."""
+
+    data: str | None = None  # name of the data set, as the user calls it
+    command: str | None = None  # what was typed, if it was a command
+    person: str | None = None  # the column that names people, if any
+    ledger: dict[str, Any] | None = None  # file, dataset, epsilon, delta, spent_epsilon, entry
+    date: str | None = None  # as 2026-01-31; None is today
+    model: str | None = None  # the file that the model was written to
+
+    def __post_init__(self) -> None:
+        for name, shorten in (("data", no_folder), ("command", no_folders), ("model", no_folder)):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, shorten(given))
+        if self.ledger is not None and "file" in self.ledger:
+            object.__setattr__(self, "ledger", self.ledger | {"file": no_folder(str(self.ledger["file"]))})
+        if self.date is None:
+            object.__setattr__(self, "date", _date.today().isoformat())
 
 
 def deployment_record(release: Release, context: Context) -> dict[str, Any]:
@@ -40,12 +61,12 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
         "accounting": deployment["implementation"]["composition"],
         "implementation": deployment["implementation"]["mechanisms"],
         "asked": {
-            "data": context.data_name,
-            "command": context.command_line,
+            "data": context.data,
+            "command": context.command,
             "person": context.person,
-            "date": context.day,
+            "date": context.date,
         },
-        "ledger": context.ledger_entry,
+        "ledger": context.ledger,
         "receipt": receipt.to_dict(),
         "release": {key: value for key, value in release.to_dict().items() if key != "receipt"},
     }
@@ -60,7 +81,7 @@ def as_json(record: dict[str, Any]) -> str:
 
 
 def _basic(release: Release, context: Context) -> dict[str, Any]:
-    data = f" in {context.data_name}" if context.data_name else ""
+    data = f" in {context.data}" if context.data else ""
     used = len(release.coefficients)
     model = f"A linear model of {count_of(used, 'column')}" if used else "A constant"
     return {
@@ -71,7 +92,7 @@ def _basic(release: Release, context: Context) -> dict[str, Any]:
         "data_product_type": "Machine learning model",
         "data_product_region": UNKNOWN,
         "data_product_sector": UNKNOWN,
-        "publication_date": context.day,
+        "publication_date": context.date,
     }
 
 
@@ -146,15 +167,11 @@ def _implementation(receipt: Receipt) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values as they come back from JSON."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Decimal):
-        return _plain(float(value))
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else str(value)
+    """Values as they come back from JSON, with null for numbers that it does not have."""
+
+    def known(other: Any) -> Any:
+        if isinstance(other, np.generic):
+            return other.item()
+        return float(other) if isinstance(other, Decimal) else str(other)
+
+    return json.loads(json.dumps(value, default=known), parse_constant=lambda _: None)

@@ -12,8 +12,7 @@ from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import PrivateRegressor
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.report import budget, coefficients, guarantee
-from privreg.report.context import Context
-from privreg.report.deployment import as_json, deployment_record
+from privreg.report.deployment import Context, as_json, deployment_record
 from privreg.report.document import Code, Content, Document, Facts, Items, Record, Section
 from privreg.report.page import page
 from privreg.results.outputs import write_whole
@@ -21,11 +20,10 @@ from privreg.results.release import Release, release_of
 
 __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
-_NOTHING = Context()
 RECORD_ID = "privreg-deployment"
 
 
-def report_page(release: Release, context: Context = _NOTHING) -> str:
+def report_page(release: Release, context: Context) -> str:
     """The whole page, as HTML that needs no other file."""
     return page(document(release, context), "model.css")
 
@@ -62,7 +60,7 @@ def document(release: Release, context: Context) -> Document:
 
 
 def _lead(release: Release, context: Context) -> str:
-    data = f" from {shown(context.data_name)}" if context.data_name else ""
+    data = f" from {shown(context.data)}" if context.data else ""
     used, offered = len(release.coefficients), len(release.columns)
     what = f"a linear model of {used} of {count_of(offered, 'column')}" if used else "a constant, not a linear model"
     epsilon, delta = guarantee.bounds(release.receipt)
@@ -76,9 +74,9 @@ def _lead(release: Release, context: Context) -> str:
 
 
 def _request(release: Release, context: Context) -> list[Content]:
-    receipt, ledger = release.receipt, context.ledger_entry
+    receipt, ledger = release.receipt, context.ledger
     pairs = [
-        ("Data", shown(context.data_name) if context.data_name else "not named"),
+        ("Data", shown(context.data) if context.data else "not named"),
         ("To predict", shown(release.target)),
         (f"Columns offered ({len(release.columns)})", ", ".join(map(shown, release.columns)) or "none"),
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
@@ -89,8 +87,8 @@ def _request(release: Release, context: Context) -> list[Content]:
         pairs.append(("People named by", shown(context.person)))
     if ledger:
         pairs.append(("Ledger", _ledger(ledger)))
-    pairs += [("Date", shown(context.day)), ("Software", f"privreg {__version__}")]
-    command: list[Content] = ["The command:", Code(shown(context.command_line))] if context.command_line else []
+    pairs += [("Date", shown(str(context.date))), ("Software", f"privreg {__version__}")]
+    command: list[Content] = ["The command:", Code(shown(context.command))] if context.command else []
     return [Facts(pairs), *command]
 
 
@@ -106,7 +104,7 @@ def _ledger(ledger: dict[str, Any]) -> str:
 
 
 def _predict(context: Context) -> list[Content]:
-    file = shown(context.model_name)
+    file = shown(context.model or "model.json")
     saved = "" if context.model else " if it was saved, for instance as model.json,"
     return [
         f"With the model file{saved} and a table of new rows that has the same columns:",

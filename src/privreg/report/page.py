@@ -55,7 +55,8 @@ def page(document: Document, *styles: str) -> str:
 
 def table(grid: Grid) -> str:
     """A table that is sorted by a click on a column's name."""
-    numeric = [i > 0 and _has_numbers(grid, i) for i in range(len(grid.head))]
+    columns = [[row[i].order for row in grid.rows if i < len(row)] for i in range(len(grid.head))]
+    numeric = [i > 0 and any(isinstance(order, float | int) for order in orders) for i, orders in enumerate(columns)]
     head = "".join(map(_head, grid.head, numeric))
     body = "\n".join(_row(row, numeric) for row in grid.rows)
     label = escape(grid.title or "table")
@@ -110,10 +111,6 @@ def _block(block: Content) -> str:
 
 def _code(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
-
-
-def _has_numbers(grid: Grid, column: int) -> bool:
-    return any(isinstance(row[column].order, float | int) for row in grid.rows if column < len(row))
 
 
 def _head(name: str, number: bool) -> str:

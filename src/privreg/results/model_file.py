@@ -22,7 +22,7 @@ from privreg.errors import ModelFileError
 from privreg.privacy.receipt import Receipt
 from privreg.results.json_values import entries, fields, flag, number, require, text, texts, whole
 from privreg.results.outputs import write_whole
-from privreg.results.release import Release
+from privreg.results.release import Release, Saved
 
 FORMAT = "privreg model"
 VERSION = 2
@@ -83,23 +83,17 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class ModelFile:
+class ModelFile(Saved):
     """The content of a file. `model` is left to whoever knows the estimator."""
 
-    estimator: str
     method: str
-    target: str | None
-    n_features: int
-    feature_names: list[str] | None
-    categories: dict[Any, list[Any]] | None
     columns: list[str]
-    model: Any
     receipt: Receipt
 
     @property
     def features(self) -> list[Feature]:
         """What the columns stand for."""
-        return features_of_names(self.columns, self.feature_names, self.categories or {})
+        return features_of_names(self.columns, self.feature_names, self.categories)
 
 
 @contextmanager
@@ -107,7 +101,6 @@ def read_model(path: str | PathLike[str]) -> Iterator[ModelFile]:
     """What a file holds; what goes wrong with it inside the block is a ModelFileError, too."""
     path = Path(path)
     content = _parsed(path)
-    _check_version(path, content)
     try:
         intact = content.get("digest") == _digest(content)
     except (ValueError, RecursionError):  # 1e999 is read as inf; writing may nest a little less deep than reading
@@ -136,6 +129,11 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path} is not a privreg model file, or only a part of one ({error})") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or type(content.get("version")) is not int:
         raise ModelFileError(f"{path} is not a privreg model file")
+    if content["version"] > VERSION:
+        by = str(content.get("written_by"))[:60].encode("unicode_escape").decode()  # one line, whatever it holds
+        raise ModelFileError(f"{path} was written by a newer version ({by}); upgrade privreg")
+    if content["version"] < VERSION:
+        raise ModelFileError(f"{path} was written by an unreleased version of privreg and cannot be read; fit again")
     return content
 
 
@@ -148,14 +146,6 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
-
-
-def _check_version(path: Path, content: dict[str, Any]) -> None:
-    if content["version"] > VERSION:
-        by = str(content.get("written_by"))[:60].encode("unicode_escape").decode()  # one line, whatever it holds
-        raise ModelFileError(f"{path} was written by a newer version ({by}); upgrade privreg")
-    if content["version"] < VERSION:
-        raise ModelFileError(f"{path} was written by an unreleased version of privreg and cannot be read; fit again")
 
 
 def _checked(content: dict[str, Any]) -> ModelFile:
@@ -173,19 +163,19 @@ def _checked(content: dict[str, Any]) -> ModelFile:
         known = texts(content["feature_names"], "feature_names")
         require(len(known) == len(set(known)) == n_features, "feature_names do not fit n_features")
     return ModelFile(
-        text(content["estimator"], "estimator"),
-        text(content["method"], "method"),
-        None if content["target"] is None else text(content["target"], "target"),
-        n_features,
-        known,
-        _read_levels(content["categories"], set(names)),
-        names,
-        content["model"],
-        _receipt(content["receipt"]),
+        estimator=text(content["estimator"], "estimator"),
+        method=text(content["method"], "method"),
+        target=None if content["target"] is None else text(content["target"], "target"),
+        n_features=n_features,
+        feature_names=known,
+        categories=_read_levels(content["categories"], set(names)),
+        columns=names,
+        model=content["model"],
+        receipt=_receipt(content["receipt"]),
     )
 
 
-def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]] | None:
+def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]]:
     categories: dict[Any, list[Any]] = {}
     for pair in entries(value, "categories", lambda v, _: v):
         require(isinstance(pair, list) and len(pair) == 2, "categories must be pairs")
@@ -194,7 +184,7 @@ def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]] | None:
         require(0 < len(levels) == len(set(levels)) and pair[0] not in categories, "categories must be different")
         require(columns.issuperset(f"{pair[0]}={level}" for level in levels), "categories do not fit the columns")
         categories[pair[0]] = levels
-    return categories or None
+    return categories
 
 
 def _receipt(record: Any) -> Receipt:

@@ -33,27 +33,27 @@ def check_place(path: str | PathLike[str]) -> None:
         raise _error(errno.EACCES, path, "the file exists and cannot be written to")
 
 
-def check_new(path: str | PathLike[str]) -> None:
-    """Raise OSError if a file would be replaced. A device or a pipe is not."""
-    path = Path(path)
-    found = _status(path)
-    if found is not None and not _straight(path, found):
-        raise _error(errno.EEXIST, path, "the file exists already; --force replaces it")
-
-
-def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """Raise ValueError if an output would replace an input or another output. Both by what the user calls them."""
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], data: Path, force: bool
+) -> None:
+    """Raise unless everything can be written, and nothing is lost by it. Files by what the user calls them."""
+    places = {name: path for name, path in outputs.items() if path is not None}
+    for path in places.values():
+        check_place(path)
+    replaced = {name: path for name, path in places.items() if not _straight(path, _status(path))}
     taken = {_identity(path): name for name, path in inputs.items() if path is not None}
-    for name, path in outputs.items():
-        if path is None or _straight(path, _status(path)):
-            continue
+    for name, path in replaced.items():
         place = _identity(path)
         if place in taken:
             raise ValueError(f"{name} and {taken[place]} are the same file, {path}")
         taken[place] = name
+    check_outside(places, data)
+    for path in () if force else replaced.values():
+        if _status(path) is not None:
+            raise _error(errno.EEXIST, path, "the file exists already; --force replaces it")
 
 
-def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
+def check_outside(outputs: Mapping[str, Path], data: Path) -> None:
     """Raise ValueError if an output would be, or become, one of the files that a folder or a pattern stands for."""
     from privreg.data.files import files_at, format_of, has_end, stands_for_many
 
@@ -62,8 +62,6 @@ def check_outside(outputs: Mapping[str, Path | None], data: Path) -> None:
     ends = format_of(data).ends
     taken = {_identity(file) for file in files_at(data, ends)}
     for name, path in outputs.items():
-        if path is None:
-            continue
         place = Path(os.path.realpath(path))
         inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and has_end(place, ends)
         if _identity(path) in taken or inside or place.match(os.path.realpath(data)):
@@ -93,39 +91,32 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     path = Path(path)
     found = _status(path)
     try:
-        if _straight(path, found):
-            with open(path, "ab") as stream:
-                yield stream
-        else:
-            with _replacing(Path(os.path.realpath(path)), None if found is None else S_IMODE(found.st_mode)) as file:
-                yield file
+        with open(path, "ab") if _straight(path, found) else _replacing(Path(os.path.realpath(path)), found) as file:
+            yield file
     except OSError as error:
-        if isinstance(error.filename, str) and error.filename != str(path) and not _ours(error.filename):
+        name = error.filename
+        if isinstance(name, str) and name != str(path) and not Path(name).name.startswith(_TEMPORARY):
             raise  # about another file
         # A full disk names no file, and the temporary one's name helps nobody.
         raise _error(error.errno or errno.EIO, path, error.strerror) from error
 
 
 @contextmanager
-def _replacing(target: Path, mode: int | None) -> Iterator[BinaryIO]:
+def _replacing(target: Path, replaced: os.stat_result | None) -> Iterator[BinaryIO]:
     temporary = target.with_name(f"{_TEMPORARY}{os.getpid()}-{time_ns()}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, mode)
+        if replaced is not None:
+            os.chmod(temporary, S_IMODE(replaced.st_mode))
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
     _sync_folder(target.parent)
-
-
-def _ours(name: str) -> bool:
-    return Path(name).name.startswith(_TEMPORARY)
 
 
 def _sync_folder(folder: Path) -> None:

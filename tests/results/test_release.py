@@ -8,8 +8,7 @@ from rich.console import Console
 from privreg import PrivateLinearRegression, TukeyRegression
 from privreg.cli.terminal import grid
 from privreg.report import coefficients
-from privreg.results.release import release_of
-from privreg.results.tables import coefficient_table, difference_table, summary_of, with_error
+from privreg.results.release import coefficient_cells, difference_cells, release_of, summary_of, texts, with_error
 
 HEAD = ("feature", "coefficient", "std. error", "95 % interval", "linear between")
 
@@ -28,7 +27,7 @@ def release(table):
 
 
 def test_all_show_the_same_cells(release):
-    rows = coefficient_table(release)
+    rows = texts(coefficient_cells(release))
     assert rows[0] == HEAD
     assert [row[0] for row in rows[1:]] == [*(c.feature for c in release.coefficients), "(intercept)"]
     assert rows[-1][-1] == ""  # the intercept has no range
@@ -43,7 +42,7 @@ def test_all_show_the_same_cells(release):
 
 
 def test_levels_are_compared(release):
-    rows = difference_table(release)
+    rows = texts(difference_cells(release))
     assert rows[0] == ("level − other level", "difference", "std. error", "95 % interval")
     assert [row[0] for row in rows[1:]] == ["town=b − a"]
     (told,) = release.differences
@@ -55,7 +54,7 @@ def test_what_a_method_does_not_tell_is_left_out(table):
     rng = np.random.default_rng(1)
     numbers = np.column_stack([X["age"], rng.normal(size=len(X))])
     release = release_of(TukeyRegression(3.0, 1e-6, calibration="strict", random_state=0).fit(numbers, y))
-    rows = coefficient_table(release)
+    rows = texts(coefficient_cells(release))
     assert rows[0] == ("feature", "coefficient")
     assert with_error(release.intercept) == rows[-1][1]
-    assert difference_table(release)[1:] == []
+    assert difference_cells(release) == []

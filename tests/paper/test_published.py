@@ -8,8 +8,7 @@ import pytest
 from paper_runs import trial_of
 from places import SHARED
 from privreg.estimators.methods import REGISTRY, make_method
-from privreg.paper.catalogue import published, tasks
-from privreg.paper.folder import find, kind, load
+from privreg.paper.datasets import find, kind, load, published, tasks
 from privreg.paper.trials import run_trial
 
 PUBLIC = SHARED / "paper"

@@ -8,7 +8,7 @@ import pytest
 
 from paper_runs import write_table
 from privreg.errors import DataError
-from privreg.paper.folder import find, kind, load, name_of
+from privreg.paper.datasets import find, kind, load, name_of
 
 
 def test_files_are_found_by_name_and_a_complete_one_is_preferred(tmp_path, rng):

@@ -1,8 +1,11 @@
-"""Data sets as Parquet files `<task>_<name>.parquet`, prepared as in the paper."""
+"""The paper's 25 data sets: what it published of them, and their files `<task>_<name>.parquet`, prepared as it did."""
 
+import csv
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +15,27 @@ from privreg._types import Float64
 from privreg.data.tables import read_table, read_target
 from privreg.engines.memory import MemoryEngine
 from privreg.errors import DataError, SchemaError
-from privreg.paper.catalogue import tasks
+from privreg.estimators.methods import BASELINE, METHODS
 
 TARGET = "target"
 COMPLETE, PARTIAL, OTHER = "complete", "partial", "other"  # equal to the published n and d; differing; not in the paper
+MISSING = "missing"
 _FILE = re.compile(r"(?P<task>\d+)_(?P<name>.+?)(?P<mark>_PARTIAL|_NUMONLY)?\.parquet")
+
+
+@dataclass(frozen=True)
+class Task:
+    """An OpenML task, as published or as a run has it: n records, d columns after encoding, the intercept included."""
+
+    id: int
+    name: str
+    n: int
+    d: int
+    kind: str = MISSING
+
+    @property
+    def label(self) -> str:
+        return f"{self.id} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -44,13 +63,32 @@ class DataSet:
         return order[tenth:], order[:tenth]
 
 
+@cache
+def _published() -> list[dict[str, str]]:
+    text = files("privreg.paper").joinpath("published.csv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+@cache
+def tasks() -> dict[int, Task]:
+    """The 25 tasks by their number."""
+    return {int(r["task"]): Task(int(r["task"]), r["name"], int(r["n"]), int(r["d"])) for r in _published()}
+
+
+@cache
+def published(k: int) -> dict[int, dict[str, float]]:
+    """Median R² by task and method as the paper reports it at ε = ln 3, δ = 1e-5; empty unless k is 5 or 10."""
+    rows = [row for row in _published() if row.get(f"{BASELINE} at k={k}")]
+    return {int(row["task"]): {m: float(row[f"{m} at k={k}"]) for m in METHODS} for row in rows}
+
+
 def find(folder: Path) -> dict[int, Path]:
     """The files of a folder by task; a complete one is preferred to a partial one."""
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder")
     found: dict[int, Path] = {}
-    files = [file for file in sorted(folder.iterdir()) if _FILE.fullmatch(file.name)]
-    for file in sorted(files, key=marked):
+    present = [file for file in sorted(folder.iterdir()) if _FILE.fullmatch(file.name)]
+    for file in sorted(present, key=marked):
         other = found.setdefault(int(file.name.split("_")[0]), file)
         if other != file and marked(other) == marked(file):
             raise DataError(f"{other.name} and {file.name} are for the same task: remove one")
@@ -61,9 +99,7 @@ def find(folder: Path) -> dict[int, Path]:
 
 def name_of(file: Path) -> str:
     """The data set's name, without the task's number and the mark of a partial one."""
-    match = _FILE.fullmatch(file.name)
-    assert match
-    return match["name"]
+    return _FILE.sub(r"\g<name>", file.name)
 
 
 def marked(file: Path) -> bool:
@@ -93,7 +129,7 @@ def load(file: Path) -> DataSet:
 
 def kind(task: int, file: Path, n: int, d: int) -> str:
     """Whether this is the paper's data set, a part of it, or none of the paper's."""
-    published = tasks().get(task)
-    if published is None:
+    paper = tasks().get(task)
+    if paper is None:
         return OTHER
-    return PARTIAL if marked(file) or (n, d) != (published.n, published.d) else COMPLETE
+    return PARTIAL if marked(file) or (n, d) != (paper.n, paper.d) else COMPLETE

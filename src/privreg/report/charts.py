@@ -1,13 +1,15 @@
-"""The charts of a model's report: what the features do to the prediction, and where the budget went."""
+"""How every chart looks and becomes a file; and the two of a model's report: what the features do to the prediction,
+and where the budget went."""
 
+import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from privreg._format import number, shortened, shown, tenths_percent
 from privreg.report.document import Picture
-from privreg.report.drawing import INK, style, svg
 from privreg.results.release import Coefficient
 
 if TYPE_CHECKING:
@@ -15,9 +17,51 @@ if TYPE_CHECKING:
 
 MOST = 20  # bars
 LARGEST = 1e100  # beyond, there is nothing to draw
-_UP, _DOWN, _LINE = "#56a0d3", "#e69f5c", "#b8b8b8"
+INK, _UP, _DOWN = "#222222", "#56a0d3", "#e69f5c"
 _WIDE, _NARROW = (7.5, 34), (3.4, 16)  # inches, and letters of a name; the narrow one fits a phone
 _ROW = 0.3  # inches for a bar
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """matplotlib as it comes, whatever the user has set, and the same file from the same numbers."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(
+            {
+                "svg.hashsalt": "privreg",
+                "svg.fonttype": "none",
+                "font.size": 9.5,
+                "axes.titlesize": 9.5,
+                "xtick.labelsize": 9,
+                "ytick.labelsize": 9.5,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "text.color": INK,
+            }
+        )
+        yield
+
+
+@style()
+def svg(figure: "Figure") -> bytes:
+    """The file. Letters that matplotlib's font lacks are drawn by the browser, so that is nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        return _file(figure, format="svg", metadata={"Date": None})
+
+
+@style()
+def png(figure: "Figure") -> bytes:
+    return _file(figure, format="png", dpi=150)
+
+
+def _file(figure: "Figure", **options: Any) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, **options)
+    return out.getvalue()
 
 
 def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
@@ -29,15 +73,15 @@ def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
 def effects_picture(effects: Sequence[Coefficient], what: str, how: str) -> Picture:
     """Bars to either side of 0, with intervals. `effects` are as `largest` gives them."""
     told = [f"{shown(e.feature)} {number(e.value, 3)}{_interval(e)}" for e in effects]
-    wide = _quietly(_effects(effects, f"{what}, {how}", *_WIDE))
-    narrow = _quietly(_effects(effects, f"{what},\n{how}", *_NARROW))
+    wide = svg(_effects(effects, f"{what}, {how}", *_WIDE))
+    narrow = svg(_effects(effects, f"{what},\n{how}", *_NARROW))
     return Picture("effects.svg", f"{what[:1].upper()}{what[1:]}, {how}: {'; '.join(told)}.", wide, narrow)
 
 
 def shares_picture(tenths: dict[str, int]) -> Picture:
     """A bar for each purpose. Shares are in tenths of a per cent."""
     told = [f"{name} {tenths_percent(value)}" for name, value in tenths.items()]
-    wide, narrow = (_quietly(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
+    wide, narrow = (svg(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
     return Picture("budget.svg", f"Shares of the budget: {', '.join(told)}.", wide, narrow)
 
 
@@ -79,13 +123,6 @@ def _bars(names: list[str], width: float) -> tuple["Figure", Any]:
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)
     return figure, ax
-
-
-def _quietly(figure: "Figure") -> bytes:
-    """The file. Letters that matplotlib's font lacks are drawn by the browser, so that is nothing to warn of."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        return svg(figure)
 
 
 def _interval(effect: Coefficient) -> str:
