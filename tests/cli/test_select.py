@@ -48,6 +48,6 @@ def test_the_ledger_is_asked_before_records_are_read(folder, monkeypatch):
         "--dataset",
         "d",
     )
-    run(*words, "--epsilon", "0.95")
+    run(*words, "--epsilon", "0.3")
     monkeypatch.setattr("privreg.data.text_file.TextFile.read", lambda *_: pytest.fail("records were read"))
     assert "refused" in refused(*words, "--epsilon", "0.9", status=3)
