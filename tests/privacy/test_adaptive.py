@@ -158,7 +158,7 @@ def only_picks(constant):
     worst = 0.0
     for parts, epsilon, position in product((1, 2, 5), (0.1, 0.5, 2.0), (0.3, 0.5)):
         program = each_total(*[worst_pick(epsilon, position * epsilon)] * parts)
-        for delta in np.geomspace(1e-6, 0.3, 40):
+        for delta in np.geomspace(1e-6, 0.3, 16):
             at = adaptive_cost(Fraction(parts * constant * epsilon**2), delta)
             true = sum(p * max(-np.expm1(at - loss), 0.0) for p, loss in program)
             worst = max(worst, true / delta)
