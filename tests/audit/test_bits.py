@@ -119,7 +119,9 @@ def test_threads_that_share_a_total_are_noticed(monkeypatch):
 
 def test_floats_that_reach_the_noise_are_noticed(monkeypatch):
     original = privreg.mechanisms.mean.clipped_sum
-    monkeypatch.setattr(privreg.mechanisms.mean, "clipped_sum", lambda *given: original(*given) / np.pi)
+    monkeypatch.setattr(
+        privreg.mechanisms.mean, "clipped_sum", lambda *given, **named: original(*given, **named) / np.pi
+    )
     with pytest.raises(TypeError, match="int64"):  # the noise itself refuses them
         integers(ONE, seeds=1)
     monkeypatch.setattr(privreg.privacy.noise, "_int64", np.asarray)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from commands import refused, run
 from fit_command import COLUMNS
 
@@ -27,3 +29,25 @@ def test_select_refuses_what_it_cannot_do(folder):
     words = ("select", folder / "people.csv", "--target", "pay", "--epsilon", "1", *COLUMNS)
     assert "--method must be one of kendall, sublasso" in refused(*words, "--k", "2", "--method", "lasso")
     assert "--k" in refused(*words, "--k", "0")
+
+
+def test_the_ledger_is_asked_before_records_are_read(folder, monkeypatch):
+    """What choosing costs by the accountant, only the selector knows: it asks again, and still before reading."""
+    book = folder / "asked.db"
+    run("ledger", "create", book, "--dataset", "d", "--epsilon", "1", "--delta", "1e-5")
+    words = (
+        "select",
+        folder / "people.csv",
+        "--target",
+        "pay",
+        "--k",
+        "2",
+        *COLUMNS,
+        "--ledger",
+        book,
+        "--dataset",
+        "d",
+    )
+    run(*words, "--epsilon", "0.3")
+    monkeypatch.setattr("privreg.data.text_file.TextFile.read", lambda *_: pytest.fail("records were read"))
+    assert "refused" in refused(*words, "--epsilon", "0.9", status=3)

@@ -38,7 +38,7 @@ def test_the_papers_results_agree_with_their_trials():
 
 
 def test_links_lead_somewhere():
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for page in pages:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("https://"):

@@ -64,6 +64,7 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(categories=declared, progress=stage)
+        estimator.ask_ledger(job.person)  # before records are read
         stage("reading the file")
         if format_of(job.data).in_place:
             _fit_in_place(estimator, opened.file, columns, job, stage)

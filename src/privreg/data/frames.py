@@ -122,11 +122,12 @@ def _codes(series: nw.Series[Any], levels: list[Any], name: Any) -> Codes:
         series = decoded(series)
     codes = np.full(len(series), -1, np.int32)
     for code, level in enumerate(levels):
-        try:
+        fits = False
+        with suppress(Exception):  # each library has its own; none is kept in the chain of ours
             _equal(series[:0], level)  # whether the types can be compared shows without a value
-        except Exception:  # each library has its own
-            kind = kind_of(series)
-            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind}") from None
+            fits = True
+        if not fits:
+            raise SchemaError(f"level {level!r} does not fit the type of column {name!r}, {kind_of(series)}")
         with suppress(Exception):  # no value is an error; what does not fit the level is another
             codes[_equal(series, level)] = code
     return codes

@@ -186,7 +186,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
         budget = self._budget()
         self._check_parameters(budget, groups is not None)
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        self._ask_ledger(groups)
+        self.ask_ledger(groups)
         return budget
 
     def _spend(self, engine: Engine, columns: dict[str, Any], budget: Budget, noise: Noise, groups: Any = None) -> None:

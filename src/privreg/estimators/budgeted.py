@@ -47,6 +47,8 @@ class Budgeted(_Budget):
         """Raise ValueError if ledger, dataset and random_state do not go together."""
         if self.ledger is not None and not isinstance(self.ledger, Ledger):
             raise ValueError(f"ledger must be a privreg.Ledger, got {type(self.ledger).__name__}")
+        if self.purpose is not None and not _is_text(self.purpose):
+            raise ValueError(f"purpose must be text, got {self.purpose!r}")
         if (self.ledger is None) != (self.dataset is None):
             raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
         if self.ledger is not None and self.random_state is not None:
@@ -71,7 +73,7 @@ class Budgeted(_Budget):
         """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
         return None
 
-    def _ask_ledger(self, groups: Any = None) -> None:
+    def ask_ledger(self, groups: Any = None) -> None:
         """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
         if self.ledger is not None:
             self.ledger.check(str(self.dataset), self._request(groups))
@@ -93,3 +95,8 @@ class Budgeted(_Budget):
             unit_of(groups is not None, name_of(groups)),
             self._mu_squared(self._budget()),
         )
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a ledger can keep it: half characters cannot be written."""
+    return isinstance(value, str) and value.encode(errors="ignore").decode() == value

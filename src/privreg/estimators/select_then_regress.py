@@ -77,7 +77,7 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
         selector = self._selector(budget, seeds[0])
         self._check_regression(budget)
         first = selector._checked_budget()
-        self._ask_ledger()
+        self.ask_ledger()
         noise, X, y = selector._noise(), rows_as_array(X), without_column(y)
         engine = open_table(X, y, selector)  # what is wrong with the table must show before it is entered
         columns = columns_in(X, engine, True)

@@ -130,7 +130,7 @@ class Event:
         return {k: round_up(v) for k, v in own.items() if v is not None}
 
     def to_dp_event(self, currency: Currency = "concentrated", rows: int = 1) -> Any:
-        """An event of dp-accounting that leaks no less, if `rows` records are added or removed together.
+        """An event of dp-accounting that leaks no less (up to `rounding_distance`), for `rows` records together.
 
         Noise that has a μ² and no ε is Gaussian noise there. Of others the currency decides: the worst of all ε-DP
         mechanisms, a Gaussian with the same μ, or any mechanism with the same ρ. An (ε, δ) has no such event.
@@ -138,7 +138,8 @@ class Event:
         from dp_accounting import dp_event
 
         if self.mu_squared is not None and (currency == "gaussian" or self.pure is None):
-            return dp_event.GaussianDpEvent(1 / (rows * sqrt(self.mu_squared)))
+            mu = nextafter(sqrt(round_up(rows**2 * self.mu_squared)), inf)
+            return dp_event.GaussianDpEvent(nextafter(1 / mu, 0))
         if self.pure is not None and currency == "pure":
             return dp_event.DiscreteLaplaceDpEvent(round_up(rows * self.pure), 1)
         if self.rho is not None:

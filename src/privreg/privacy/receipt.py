@@ -78,9 +78,15 @@ class Receipt:
 
     @property
     def rho(self) -> float | None:
-        """ρ of zero-concentrated DP of all events together, rounded up; None if one of them has none."""
+        """ρ of zero-concentrated DP of all events together, rounded up; None if one of them has none.
+
+        Of events chosen on the way only the μ² are bounded beforehand, and their ρ is at most half of that.
+        """
+        if self.rows is not None:
+            mu_squared = self._mu_squared()
+            return None if mu_squared is None else round_up(mu_squared / 2)
         rho = add(event.rho for event in self.events)
-        return None if rho is None else round_up((self.rows or 1) ** 2 * rho)
+        return None if rho is None else round_up(rho)
 
     @property
     def mu(self) -> float | None:

@@ -150,3 +150,15 @@ def test_estimators_with_a_ledger_can_be_cloned(tmp_path):
     assert model.ledger == ledger
     model.fit(*table())
     assert len(ledger.history()) == 1
+
+
+@pytest.mark.parametrize("purpose", [b"bytes", ["a"], 3, "\ud800"])
+def test_a_purpose_that_a_ledger_cannot_keep_is_refused_before_anything_is_spent(tmp_path, purpose):
+    ledger = opened(tmp_path, "2", "1e-5")
+    X, y = table()
+    with pytest.raises(ValueError, match="purpose must be text"):
+        PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", purpose=purpose).fit(X, y)
+    assert ledger.history() == []
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", purpose="table 3\nof the report")
+    assert model.fit(X, y).ledger_entry_ == 1
+    assert ledger.history()[0].what == "table 3\nof the report"
