@@ -11,19 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from paper_runs import command, lines, write_table
-from privreg.cli.app import app
+from paper_runs import command, here, lines, write_table
 from privreg.paper import journal
 from privreg.paper.results import JOURNAL
 from privreg.paper.results import load as load_results
 from processes import PRIVREG
-
-
-def here(*words):
-    """The same without a process for the command itself, which takes seconds to start."""
-    return CliRunner().invoke(app, [str(w) for w in words])
 
 
 def outcomes(out):
