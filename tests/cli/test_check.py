@@ -1,11 +1,11 @@
 """Mistakes that would spend a budget, or lose a file, for nothing: refused, or said, before anything is spent."""
 
+import io
 import json
 import os
-import subprocess
 import sys
 import warnings
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from privreg import (
     load_model,
 )
 from privreg.cli import check
+from privreg.cli.app import app
 from privreg.data.tables import read_table
 from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
@@ -244,17 +245,23 @@ def test_a_program_is_told_and_goes_on(folder, more):
 def at_terminal(answer, *words):
     """What a person sees who gives this answer, and the exit status."""
     reader, writer = os.openpty()
-    command = [sys.executable, "-m", "privreg", *map(str, words)]
-    environment = os.environ | {"TERM": "dumb", "NO_COLOR": "1"}
-    with subprocess.Popen(command, stdin=writer, stdout=subprocess.DEVNULL, stderr=writer, env=environment) as process:
-        os.close(writer)
-        os.write(reader, answer)
-        shown = b""
-        with suppress(OSError):  # the terminal is closed
-            while part := os.read(reader, 65536):
-                shown += part
+    os.write(reader, answer)
+    with (
+        os.fdopen(os.dup(writer)) as typed,
+        os.fdopen(writer, "w", buffering=1) as screen,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("TERM", "dumb")
+        patch.setattr(sys, "stdin", typed)
+        patch.setattr(sys, "stderr", screen)
+        with pytest.raises(SystemExit) as ended, redirect_stdout(io.StringIO()):
+            app([str(word) for word in words], prog_name="privreg")
+    shown = b""
+    with suppress(OSError):  # the terminal is closed
+        while part := os.read(reader, 65536):
+            shown += part
     os.close(reader)
-    return shown.decode(), process.returncode
+    return shown.decode(), ended.value.code or 0
 
 
 @pytest.mark.parametrize(

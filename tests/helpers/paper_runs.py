@@ -2,9 +2,14 @@
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
 
+from privreg.cli.app import app
+from privreg.paper import runner
+from privreg.paper.datasets import load
 from privreg.paper.results import JOURNAL
-from privreg.paper.trials import Trial
+from privreg.paper.trials import Trial, run_trial
 
 
 def write_table(file, n, rng, columns=6, **more):
@@ -17,6 +22,19 @@ def command(data, out, *more):
     """What is typed after `privreg`. One worker process unless more are asked for: each takes seconds to start."""
     words = ["paper", "run", "--data", data, "--out", out, "--trials", "3", "--k", "5", "--jobs", "1"]
     return [*words, "--methods", "NonDP,K-Tukey,PrivateLinearRegression", *more]
+
+
+def here(*words):
+    """`privreg …` without a process for the command or for its trials: each takes seconds to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "run_all", _one_by_one)
+        return CliRunner().invoke(app, [str(w) for w in words])
+
+
+def _one_by_one(trials, jobs, started):
+    for trial in trials:
+        started(trial)
+        yield run_trial(trial, load, 1)
 
 
 def lines(out):

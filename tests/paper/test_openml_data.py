@@ -14,7 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 from openml_server import API, Dataset, Server
 from openml_tables import (
@@ -29,7 +28,7 @@ from openml_tables import (
     PARQUET_BYTES,
     PARQUET_PATH,
 )
-from privreg.cli.app import app
+from paper_runs import here
 from privreg.data.tables import read_table
 from privreg.errors import DataError, PrivregError
 from privreg.paper import openml_data
@@ -366,7 +365,7 @@ def test_the_command_fetches_runs_and_says_what_differs(server, nobody, tmp_path
     def paper_run(out, *options):
         command = ["paper", "run", "--data", "openml", "--k", "3", "--trials", "2", "--methods", "NonDP", "--tasks"]
         words = [*command, "361072,361076", "--server", server.url, "--cache", str(tmp_path / "cache"), "--out", out]
-        return CliRunner().invoke(app, [*map(str, words), *options])
+        return here(*words, *options)
 
     result = paper_run(tmp_path / "out", "--json")
     assert result.exit_code == 0, result.stderr

@@ -11,19 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from paper_runs import command, lines, write_table
-from privreg.cli.app import app
+from paper_runs import command, here, lines, write_table
 from privreg.paper import journal
 from privreg.paper.results import JOURNAL
 from privreg.paper.results import load as load_results
 from processes import PRIVREG
-
-
-def here(*words):
-    """The same without a process for the command itself, which takes seconds to start."""
-    return CliRunner().invoke(app, [str(w) for w in words])
 
 
 def outcomes(out):
@@ -78,9 +71,9 @@ def test_kill_and_power_loss_cost_only_the_running_trials(data, finished, tmp_pa
     assert outcomes(tmp_path) == outcomes(finished[0])  # the same numbers as without the interruption
 
 
-@pytest.mark.parametrize("finished_trials", [0, 3])  # with 0, the workers are still starting
-def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path, finished_trials):
-    words = [PRIVREG, *map(str, command(data, tmp_path, "--trials", "2000", "--jobs", "2"))]
+@pytest.mark.parametrize(("finished_trials", "jobs"), [(0, 2), (3, 1)])  # with 0, the workers are still starting
+def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp_path, finished_trials, jobs):
+    words = [PRIVREG, *map(str, command(data, tmp_path, "--trials", "2000", "--jobs", jobs))]
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
     while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < finished_trials:
