@@ -23,7 +23,7 @@ FLOORS = (
     "paper",
     "cli",
 )
-GROUND = {"_types", "_format", "_isolation", "errors", "__version__"}
+GROUND = {"_types", "_format", "_json", "_isolation", "errors", "__version__"}
 ENTRANCES = {"__init__", "__main__", "kendall"}  # what users import: they may load anything, lazily
 # Libraries that only some rooms may know.
 KNOWN_ONLY_IN = {

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from privreg.data.base import DataFile, Levels, levels_type
 from privreg.data.cells import convert, kind_of_type, stored_type
 from privreg.data.files import PARQUET, check_start, files_at, first_bytes
+from privreg.data.raw import BOOLEAN, NUMBER, OTHER_TYPE, TEXT, TIME, ColumnType
 from privreg.errors import SchemaError
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -114,22 +115,27 @@ class ParquetTable(DataFile):
         self._check(columns, categories, ())
         return self._no_rows(columns, categories, ())
 
-    def levels(self, column: str) -> list[Any]:
+    def levels(self, column: str) -> list[Any] | None:
         """The dictionary that all row groups have in common. One that was made while reading would show the data."""
         if [kind for kind, _ in self._types.get(column, ())] != [pa.dictionary(pa.int32(), pa.large_string())]:
-            return super().levels(column)
+            return None
         common = None
         for path in self._files:
             with self._open(path, 1) as file:
                 for dictionary in _dictionaries(path, file, column):
                     common = dictionary if common is None else common
                     if dictionary is None or dictionary.null_count or not dictionary.equals(common):
-                        return super().levels(column)
-        return super().levels(column) if common is None else _guarded(self.path, common.to_pylist)
+                        return None
+        return None if common is None else list(_guarded(self.path, common.to_pylist))
 
-    def undeclared(self, columns: Sequence[str]) -> list[str]:
-        """Those whose levels came with the data: dictionaries, but not polars' Enum, which is written down before."""
-        return [name for name in columns if self.columns[name] == "category" and name not in self._enums]
+    def type_of(self, column: str) -> ColumnType:
+        """What the type of a column says. The levels of polars' Enum are written down before there is data."""
+        kind = self.columns[column]
+        if kind in ("text", "category"):
+            levels = self.levels(column) if column in self._enums else None
+            return ColumnType(TEXT, kind, kind == "category" and levels is None, levels and tuple(levels))
+        known = {"number": NUMBER, "boolean": BOOLEAN, "date": TIME, "timestamp": TIME, "nothing": NUMBER}
+        return ColumnType(known.get(kind, OTHER_TYPE), kind)
 
     def _check(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> None:
         super()._check(columns, categories, identifiers)

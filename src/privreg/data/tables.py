@@ -1,19 +1,14 @@
 """The door through which a table in memory enters: numpy, pandas, polars or pyarrow in, float64 columns out.
 
-What may be seen from outside is the *schema*: column names, types and declared category levels. It decides every error
-here, so that no error depends on a value. Values follow two fixed rules:
-
-- a category or boolean becomes one 0/1 column per declared level (none is left out), named ``column=level``;
-- a record with a missing or non-finite value, or a level that was not declared, is left out without a trace.
-
-Category levels are never read off the data. They come from the `categories` argument, or from a type that declares
-them: pandas ``category``, polars ``Enum``, an arrow dictionary shared by all chunks. A boolean column has the levels
-False and True; a plain numpy array has only numbers, its booleans being 0 and 1.
+What may be seen from outside is names and types of columns. They decide every error here, so that no error depends on a
+value. How values are read, the schema says: a number is itself, and each level of a category but its reference is a
+0/1 feature.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -24,12 +19,13 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
+from privreg.data.encode import Codes, encoded
 from privreg.data.features import Feature
-from privreg.data.frames import Categories, Codes, columns_of, numbers, numbers_in, undeclared
+from privreg.data.frames import numbers, numbers_in
+from privreg.data.raw import OTHER_TYPE, Raw, raw_of, type_of
+from privreg.data.schema import NUMBER, Schema
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
-
-__all__ = ["Categories", "Table", "read_identities", "read_table", "read_target"]
 
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
 
@@ -40,14 +36,8 @@ class Table:
 
     features: list[Feature]
     n_rows: int
-    _numeric: Any  # a 2-D array, or {column number: values}
-    _codes: dict[int, Codes]  # declared level of each record by column, −1 for missing
-    undeclared: list[str]  # columns whose levels came with their type
-
-    def __post_init__(self) -> None:
-        for name, times in Counter(self.names).items():
-            if times > 1:
-                raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
+    _numeric: Any  # a 2-D array of exactly the features, or {column number: values}
+    _codes: dict[int, Codes]  # level of each record by column, −1 for missing
 
     @property
     def names(self) -> list[str]:
@@ -58,6 +48,24 @@ class Table:
 
     def __getitem__(self, index: int) -> Float64:
         return self._values(index, slice(None))
+
+    def row(self, row: int) -> Float64:
+        """The feature that has this place among all that is shown of the table."""
+        return self[self._places[row]]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {feature.row: j for j, feature in enumerate(self.features)}
+
+    def choose(self, columns: Sequence[int]) -> "Table":
+        """Some of the features, in this order."""
+        chosen = [self.features[j] for j in columns]
+        if isinstance(self._numeric, np.ndarray):
+            if list(columns) == list(range(len(self))):
+                return self
+            values = {f.source: _float64(self._numeric[:, f.source]) for f in chosen}
+            return Table(chosen, self.n_rows, values, {})
+        return Table(chosen, self.n_rows, self._numeric, self._codes)
 
     def block(self, first: int, last: int, kept: NDArray[np.int64] | None, out: Float64) -> list[Float64]:
         """The columns first … last − 1, of the kept rows only; `out` takes those that must be copied."""
@@ -97,15 +105,13 @@ class Table:
     def complete(self) -> NDArray[np.bool_]:
         """Which rows have a usable value in every column."""
         keep = np.ones(self.n_rows, bool)
-        for codes in self._codes.values():
-            keep &= codes >= 0
         if isinstance(self._numeric, np.ndarray):
             if self._numeric.dtype.kind == "f":
                 for a in range(0, self.n_rows, _ROWS):
                     keep[a : a + _ROWS] &= np.isfinite(_float64(self._numeric[a : a + _ROWS])).all(axis=1)
-        else:
-            for values in self._numeric.values():
-                keep &= np.isfinite(values)
+            return keep
+        for source in {f.source for f in self.features}:
+            keep &= self._codes[source] >= 0 if source in self._codes else np.isfinite(self._numeric[source])
         return keep
 
     def _values(self, index: int, rows: Any) -> Float64:
@@ -119,15 +125,55 @@ class Table:
         return np.where(codes < 0, np.nan, codes == feature.code)
 
 
-def read_table(data: Any, categories: Categories | None = None) -> Table:
-    """Turn any supported two-dimensional input into feature columns."""
-    categories = dict(categories or {})
+def assembled(schema: Schema, found: Mapping[int, Any], n_rows: int) -> Table:
+    """The table of these columns, by their numbers: codes of categories, numbers of others."""
+    codes = {source: values for source, values in found.items() if schema.columns[source].has_levels}
+    numeric = {source: values for source, values in found.items() if source not in codes}
+    return Table(schema.features, n_rows, numeric, codes)
+
+
+def table_of(cells: Callable[[int], Raw], schema: Schema, n_rows: int) -> Table:
+    """The table of raw cells, which are asked for by the numbers of the columns that are used."""
+    used = [source for source, column in enumerate(schema) if not column.left_out]
+    found = {source: encoded(cells(source), schema.columns[source], schema.fill) for source in used}
+    return assembled(schema, found, n_rows)
+
+
+def array_table(array: NDArray[Any], schema: Schema) -> Table:
+    """The same of an array. Where every column is used as it is, nothing is copied."""
+    if all(not (c.left_out or c.has_levels or c.range or (schema.fill and c.centre is not None)) for c in schema):
+        return Table(schema.features, array.shape[0], array, {})
+    return table_of(lambda j: Raw(NUMBER, array[:, j]), schema, array.shape[0])
+
+
+def read_table(data: Any, schema: Schema) -> Table:
+    """The features of a new table, whose columns are found by their names, or by their places if it is an array."""
+    frame = read_frame(data)
+    if not isinstance(frame, nw.DataFrame):
+        return array_table(frame, schema)
+    place = {str(name): i for i, name in enumerate(frame.columns)}
+    series = list(frame.iter_columns())
+
+    def cells(source: int) -> Raw:
+        column = series[place[schema.columns[source].name]]
+        kind = type_of(column)
+        if kind.kind == OTHER_TYPE:
+            raise SchemaError(f"column {schema.columns[source].name!r} is of type {kind.words}, which cannot be used")
+        return raw_of(column, kind)
+
+    return table_of(cells, schema, len(frame))
+
+
+def read_frame(data: Any) -> Any:
+    """Any supported two-dimensional input as a narwhals data frame, or as an array of numbers."""
     frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
         if not frame.columns:
             raise SchemaError(_NO_COLUMNS)
-        features, numeric, codes = columns_of(frame, categories)
-        return Table(features, len(frame), numeric, codes, undeclared(frame, categories))
+        for name, times in Counter(map(str, frame.columns)).items():
+            if times > 1:
+                raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
+        return frame
     if isinstance(frame, nw.LazyFrame) or hasattr(data, "collect_schema"):
         raise SchemaError("lazy frames are not supported; call .collect() first, or pass a ParquetTable")
     if issparse(data):
@@ -139,9 +185,12 @@ def read_table(data: Any, categories: Categories | None = None) -> Table:
         raise _not_2d(array.ndim)
     if array.shape[1] == 0:
         raise SchemaError(_NO_COLUMNS)
-    if categories:
-        raise SchemaError("categories are declared by column name: pass a data frame, or one-hot columns in the array")
-    return Table([Feature(f"x{j}", j) for j in range(array.shape[1])], array.shape[0], array, {}, [])
+    return array
+
+
+def array_names(array: NDArray[Any]) -> list[str]:
+    """What the columns of an array are called."""
+    return [f"x{j}" for j in range(array.shape[1])]
 
 
 def read_target(data: Any) -> Float64:

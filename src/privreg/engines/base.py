@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
 from privreg.data.features import Feature
-from privreg.data.tables import Categories, Table
+from privreg.data.raw import Cells, ColumnType
+from privreg.data.schema import Schema
+from privreg.data.tables import Table
+from privreg.errors import SchemaError
 from privreg.kernels.threads import share_out, single_threaded_blas
 from privreg.kernels.totals import Column
 
@@ -64,8 +67,6 @@ class Engine(ABC):
     """The complete records of a table and a target: what every estimator computes on. Their number is secret."""
 
     features: list[Feature]
-    sources: list[str]  # names of the columns that features are made from, if the table is not in memory
-    undeclared: list[str]  # columns whose levels came with their type
     progress: Callable[[str], None] | None = None  # told the name of each pass over the data
     n_records: int
 
@@ -110,22 +111,55 @@ class Engine(ABC):
         """The given records only, in their order."""
 
     @abstractmethod
-    def identities(self, groups: Any) -> Int64:
-        """For each record a number that equal values of `groups` have in common, −1 for missing ones."""
+    def choose(self, columns: Sequence[int]) -> Self:
+        """The same records with some of the features, in this order."""
+
+    @abstractmethod
+    def identities(self) -> Int64:
+        """For each record a number that records of one person have in common, −1 for nobody's."""
 
     def column(self, number: int) -> Column:
         """A feature or the TARGET as a column of its own."""
         return _Column(self, number)
 
 
+class Source(ABC):
+    """A table before its schema is known: what the types of its columns say, and sums over raw cells."""
+
+    types: dict[str, ColumnType]  # of the columns that are offered, in order
+    target_type: ColumnType
+    n_rows: int  # secret
+
+    @abstractmethod
+    def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
+        """The sum of the task over blocks of rows, with the cells of these columns, and perhaps of the target (None)."""
+
+    def prepare_levels(self, columns: Sequence[str]) -> None:  # noqa: B027
+        """Several passes over the different values of these columns are to come."""
+
+    @abstractmethod
+    def keep(self, rows: NDArray[np.bool_]) -> Self:
+        """Only these of the rows are counted from now on. `open` takes all."""
+
+    @abstractmethod
+    def row_identities(self) -> Int64:
+        """For each row a number that rows of one person have in common, −1 for nobody's."""
+
+    @abstractmethod
+    def levels(self, column: str) -> list[Any] | None:
+        """The levels that the type of a category has, wherever they come from; None if it has none for all rows."""
+
+    @abstractmethod
+    def open(self, schema: Schema) -> Engine:
+        """The complete records, as the schema says. The source is of no use afterwards."""
+
+
 class OpenOptions(NamedTuple):
     """How a table is opened."""
 
-    categories: Categories | None = None  # declared levels, by column
     n_jobs: int | None = None
-    groups: Any = None  # the column that names people, if there is one
+    groups: Any = None  # who each row belongs to, or the column that says so, if people are protected
     progress: Callable[[str], None] | None = None  # told the name of each pass over the data
-    chosen: Sequence[int] | None = None  # numbers of the features to use, all unless given
 
 
 class Kind(ABC):
@@ -135,16 +169,36 @@ class Kind(ABC):
     lazy = False  # whether its rows are predicted where they are, and later: with `map`, not by `tables`
 
     @abstractmethod
-    def open(self, X: Any, y: Any, options: OpenOptions) -> Engine:
-        """The complete records of the table and its target."""
+    def open(self, X: Any, y: Any, options: OpenOptions) -> Source:
+        """The table and its target. Names and types are looked at, and no record."""
 
-    def tables(self, X: Any, columns: Sequence[str], categories: Categories | None) -> Iterator[Table]:  # noqa: ARG002
-        """All rows of these columns, part by part, if the table is not in memory."""
+    def tables(self, X: Any, schema: Schema) -> Iterator[Table]:  # noqa: ARG002
+        """All rows as features, part by part, if the table is not in memory."""
         raise TypeError(f"the rows of {type(X).__name__} cannot be read here")
 
     def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
         """What `predict` gives for the frames that a lazy table consists of."""
         raise NotImplementedError
+
+
+def offered(table: Any, target: Any, groups: Any) -> list[str]:
+    """The columns of a file that are neither the target nor name people; SchemaError if these are none of its own."""
+    for name, what in ((target, "y"), (groups, "groups")):
+        if (name is not None or what == "y") and not (isinstance(name, str) and name in table.columns):
+            raise SchemaError(f"{what} must be the name of a column of {table!r}")
+    features = [name for name in table.columns if name not in (target, groups)]
+    if not features:
+        raise SchemaError(f"{table!r} has no feature columns")
+    return features
+
+
+def used_columns(table: Any, schema: Schema) -> list[str]:
+    """The columns of a file that a model of this schema needs; SchemaError if it lacks one."""
+    used = [column.name for column in schema if not column.left_out]
+    for name in used:
+        if name not in table.columns:
+            raise SchemaError(f"{table!r} has no column {name!r}, which the model was fitted on")
+    return used
 
 
 @dataclass(eq=False, repr=False)
@@ -167,6 +221,12 @@ class PreparedColumns(list[_Column]):
     def __init__(self, engine: Engine, numbers: Sequence[int]) -> None:
         super().__init__(_Column(engine, number) for number in numbers)
         self._engine = engine
+
+    def some(self, places: Sequence[int]) -> "PreparedColumns":
+        """Some of them, which are the same columns."""
+        chosen = PreparedColumns(self._engine, [])
+        chosen.extend(self[i] for i in places)
+        return chosen
 
     def prepare(self, tasks: Sequence[Callable[[Float64], Any]]) -> list[Any]:
         """One task for each column. The results are remembered, and returned."""

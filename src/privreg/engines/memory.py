@@ -1,6 +1,6 @@
 """Records of a table in memory. Threads share the blocks; what they find is added as integers, in any order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, TypeVar
@@ -8,10 +8,34 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
-from privreg.data.tables import Table, read_identities, read_table, read_target
+from privreg.data.encode import encoded, numbers_in_raw
+from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of, with_dictionary
+from privreg.data.schema import NUMBER, Schema
+from privreg.data.tables import (
+    Table,
+    array_names,
+    array_table,
+    assembled,
+    read_frame,
+    read_identities,
+    read_table,
+    read_target,
+)
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, Kind, OpenOptions, Ranking, Rounded, each_in_threads
+from privreg.engines.base import (
+    TARGET,
+    Block,
+    Derived,
+    Engine,
+    Kind,
+    OpenOptions,
+    Ranking,
+    Rounded,
+    Source,
+    each_in_threads,
+)
 from privreg.errors import SchemaError
 from privreg.kernels.pairs import concordance
 from privreg.kernels.ranks import MAX_RECORDS, Ranks, rank_column, rank_columns
@@ -20,6 +44,7 @@ from privreg.kernels.threads import single_threaded_blas
 T = TypeVar("T")
 
 _ENTRIES = 2**20  # of a block that is looked at column by column
+_CELLS = 2**22  # raw cells looked at together
 _CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
 
 
@@ -28,22 +53,143 @@ class InMemory(Kind):
 
     in_memory = True
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemoryEngine":
-        return MemoryEngine(read_table(X, options.categories), read_target(y), options.n_jobs)
+    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemorySource":
+        frame, target = read_frame(X), read_target(y)
+        if target.size != len(frame):
+            raise SchemaError("X and y have different numbers of rows")
+        persons = None if options.groups is None else read_identities(options.groups)
+        if persons is not None and persons.size != len(frame):
+            raise SchemaError("groups and y have different numbers of rows")
+        columns: dict[str, Any] = {}
+        if isinstance(frame, np.ndarray):
+            whole = frame.dtype.kind in "biu"
+            types = dict.fromkeys(array_names(frame), ColumnType(NUMBER, "number", never_missing=whole))
+            return MemorySource(types, columns, Raw(NUMBER, target), persons, options, frame)
+        types = {}
+        for name, series in zip(map(str, frame.columns), frame.iter_columns(), strict=True):
+            types[name], columns[name] = type_of(series), series
+        return MemorySource(types, columns, Raw(NUMBER, target), persons, options)
+
+
+class TextFiles(Kind):
+    """Delimited text, which is read into memory as a whole."""
+
+    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemorySource":
+        names = base.offered(X, y, options.groups)
+        if options.progress is not None:
+            options.progress("reading the file")
+        table = X.read([*names, y, *([] if options.groups is None else [options.groups])])
+        persons = None if options.groups is None else read_identities(table[options.groups])
+        columns = {name: Raw(TEXT, table[name]) for name in names}
+        types = dict.fromkeys(names, ColumnType(TEXT))
+        return MemorySource(types, columns, Raw(TEXT, table[y]), persons, options)
+
+    def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
+        for batch in X.batches(base.used_columns(X, schema)):
+            with isolated():
+                table = read_table(batch, schema)
+            yield table
+
+
+class MemorySource(Source):
+    """A table in memory: an array, or columns, each a series or raw cells."""
+
+    def __init__(
+        self,
+        types: dict[str, ColumnType],
+        columns: dict[str, Any],
+        target: Raw,
+        persons: Int64 | None,
+        options: OpenOptions,
+        array: NDArray[Any] | None = None,
+    ) -> None:
+        self.types, self.target_type = types, ColumnType(target.kind)
+        self._columns, self._target, self._persons = columns, target, persons
+        self._options, self._array = options, array
+        self._rows: NDArray[np.bool_] | None = None
+        if len(target) > MAX_RECORDS:
+            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return len(self._target) if self._rows is None else int(self._rows.sum())
+
+    def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
+        raws: dict[Any, Raw] = {None: self._target} if target else {}
+        raws |= {name: self._raw(name) for name in columns}
+        size = max(_CELLS // max(len(raws), 1), base.ROWS)
+        total = len(self._target)
+        pieces = [slice(a, min(a + size, total)) for a in range(0, max(total, 1), size)]
+
+        def one(b: int) -> T:
+            cells = {name: raw.take(pieces[b]) for name, raw in raws.items()}
+            if self._rows is not None:
+                cells = {name: raw.take(self._rows[pieces[b]]) for name, raw in cells.items()}
+            with isolated():
+                return task(cells)
+
+        return base.sum_in_threads(one, len(pieces), self._options.n_jobs)
+
+    def _raw(self, name: str) -> Raw:
+        """The cells of a column. What had to be converted is kept until the table is opened."""
+        if self._array is not None:
+            return Raw(NUMBER, self._array[:, list(self.types).index(name)])
+        column = self._columns[name]
+        if not isinstance(column, Raw):
+            self._columns[name] = column = raw_of(column, self.types[name])
+        return column
+
+    def prepare_levels(self, columns: Sequence[str]) -> None:
+        def one(j: int) -> None:
+            with isolated():
+                self._columns[columns[j]] = with_dictionary(self._raw(columns[j]))
+
+        each_in_threads(one, len(columns), self._options.n_jobs)
+
+    def keep(self, rows: NDArray[np.bool_]) -> "MemorySource":
+        kept = copy(self)
+        kept._rows = rows
+        return kept
+
+    def row_identities(self) -> Int64:
+        assert self._persons is not None
+        return self._persons
+
+    def levels(self, column: str) -> list[Any] | None:
+        return levels_in_type(self._columns[column])
+
+    def open(self, schema: Schema) -> "MemoryEngine":
+        target, n_jobs = numbers_in_raw(self._target, schema.target_mark), self._options.n_jobs
+        if self._array is not None:
+            return MemoryEngine(array_table(self._array, schema), target, n_jobs, self._persons)
+
+        def one(j: int) -> Any:
+            with isolated():
+                return encoded(self._taken(schema.columns[j].name), schema.columns[j], schema.fill)
+
+        used = [j for j, column in enumerate(schema) if not column.left_out]
+        found = dict(zip(used, each_in_threads(lambda i: one(used[i]), len(used), n_jobs), strict=True))
+        return MemoryEngine(assembled(schema, found, len(target)), target, n_jobs, self._persons)
+
+    def _taken(self, name: str) -> Raw:
+        """The cells of a column, which are not kept any longer: the text of a file may fill half of the memory."""
+        raw = self._raw(name)
+        del self._columns[name]
+        return raw
 
 
 class MemoryEngine(Engine):
     """The complete records of a `Table` and a target."""
 
-    def __init__(self, table: Table, target: Float64, n_jobs: int | None = None) -> None:
-        if target.size != table.n_rows:
-            raise SchemaError("X and y have different numbers of rows")
+    def __init__(
+        self, table: Table, target: Float64, n_jobs: int | None = None, persons: Int64 | None = None
+    ) -> None:
         if table.n_rows > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
-        self._table, self._n_jobs = table, n_jobs
-        self.features, self.undeclared = table.features, table.undeclared
+        self._table, self._n_jobs, self._persons = table, n_jobs, persons
+        self.features = table.features
         self.target = self._align(target)
 
     @property
@@ -118,11 +264,15 @@ class MemoryEngine(Engine):
         chosen.target = self.target[index]
         return chosen
 
-    def identities(self, groups: Any) -> Int64:
-        found = read_identities(groups)
-        if found.size != self._table.n_rows:
-            raise SchemaError("groups and y have different numbers of rows")
-        return self._align(found)
+    def choose(self, columns: Sequence[int]) -> "MemoryEngine":
+        chosen = copy(self)
+        chosen._table = self._table.choose(columns)
+        chosen.features = chosen._table.features
+        return chosen
+
+    def identities(self) -> Int64:
+        assert self._persons is not None
+        return self._align(self._persons)
 
     def _align(self, values: NDArray[Any]) -> NDArray[Any]:
         """Of an array with a value for each row of the table, the values of the records."""

@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.data.encode import encoded
 from privreg.data.features import Feature
-from privreg.data.tables import Categories, read_table, read_target
+from privreg.data.raw import Cells, ColumnType, Raw, raw_of
+from privreg.data.schema import NUMBER, Schema
+from privreg.data.tables import assembled, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, OpenOptions, Tasks, each_total, features_of
+from privreg.engines.base import TARGET, Block, Derived, Engine, OpenOptions, Source, Tasks, each_total, features_of
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import MAX_RECORDS
 
@@ -33,48 +36,35 @@ Task = Callable[..., Any]  # called with a part, which of its rows are kept, and
 
 @dataclass(frozen=True)
 class Layout:
-    """Features, the columns they come from, and the levels of those that are categories."""
+    """The columns of a table, and, once it is known, the schema that makes features of them."""
 
-    features: tuple[Feature, ...]  # their sources are places in `sources`
-    sources: tuple[Any, ...]
-    categories: dict[Any, list[Any]]
-    target: Any
-    undeclared: tuple[str, ...] = ()  # columns whose levels came with their type
+    types: dict[str, ColumnType]  # of the columns that are offered
+    target: str
+    schema: Schema = Schema(())  # its columns are those that are offered, in order
+    features: tuple[Feature, ...] = ()  # of the schema, or some of them
 
-    def choose(self, columns: Sequence[int] | None) -> "Layout":
-        """Some of the features, as numbers named like the columns of an array; None: all as they are."""
-        if columns is None:
-            return self
-        chosen = [replace(self.features[j], name=f"x{i}", category=None) for i, j in enumerate(columns)]
-        return replace(self, features=tuple(chosen), undeclared=())
+    def opened(self, schema: Schema) -> "Layout":
+        return replace(self, schema=schema, features=tuple(schema.features))
 
-    def needed(self, columns: Sequence[int]) -> list[Any]:
+    def needed(self, columns: Sequence[int]) -> list[str]:
         """The names of the table's columns that these features are made from."""
-        return [self.sources[s] for s in sorted({self.features[j].source for j in columns if j != TARGET})]
+        return [self.schema.columns[s].name for s in sorted({self.features[j].source for j in columns if j != TARGET})]
+
+    def cells(self, frame: Any, columns: Sequence[str]) -> dict[Any, Raw]:
+        """Raw cells of a data frame that has these columns at least; those of the target are at None."""
+        frame = nw.from_native(frame, eager_only=True)
+        cells: dict[Any, Raw] = {None: Raw(NUMBER, read_target(frame[self.target].to_native()))}
+        return cells | {name: raw_of(frame[name], self.types[name]) for name in columns}
 
     def block(self, frame: Any, columns: Sequence[int]) -> Block:
         """These features, and the target, of a data frame that has their columns at least."""
-        names = self.needed(columns)
-        frame = nw.from_native(frame, eager_only=True)
-        target = read_target(frame[self.target].to_native())
-        if not names:
-            return Block([], target)
-        levels = {name: self.categories[name] for name in names if name in self.categories}
-        table = read_table(frame.select(names).to_native(), levels)
-        place = {(names[f.source], f.code): i for i, f in enumerate(table.features)}
-        chosen = [self.features[j] for j in columns]
-        return Block(table.columns([place[self.sources[f.source], f.code] for f in chosen], slice(None)), target)
-
-
-def make_layout(frame: Any, features: Sequence[Any], target: Any, categories: Categories | None) -> Layout:
-    """The layout of a table, from a frame of its types. Only these types, and declared levels, are looked at."""
-    chosen = nw.from_native(frame, eager_only=True).select(list(features))
-    table = read_table(chosen.to_native(), categories)
-    levels: dict[Any, list[Any]] = {}
-    for feature in table.features:
-        if feature.code is not None:
-            levels.setdefault(chosen.columns[feature.source], []).append(feature.level)
-    return Layout(tuple(table.features), tuple(chosen.columns), levels, target, tuple(table.undeclared))
+        raws = self.cells(frame, self.needed(columns))
+        target: Float64 = raws.pop(None).values
+        place = {column.name: source for source, column in enumerate(self.schema)}
+        found = {place[name]: encoded(raw, self.schema.columns[place[name]], self.schema.fill) for name, raw in raws.items()}
+        table = assembled(self.schema, found, target.size)
+        table.features = [self.features[j] for j in columns]
+        return Block(table.columns(range(len(columns)), slice(None)), target)
 
 
 class Part(Protocol):
@@ -82,6 +72,10 @@ class Part(Protocol):
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
         """All rows in order, complete or not: these features, and the target."""
+        ...
+
+    def cells(self, columns: Sequence[str]) -> Iterator[Cells]:
+        """All rows in order: raw cells of these columns, and of the target (None)."""
         ...
 
 
@@ -111,6 +105,30 @@ def complete(part: Part, kept: Kept, features: int) -> Complete:
         masks.append(mask)
     mask = np.concatenate(masks)
     return Complete(mask.size, int(mask.sum()), None if mask.all() else mask, print_)
+
+
+def rows_of(part: Part, kept: Kept) -> Complete:
+    """All rows of a part."""
+    del kept
+    rows, print_ = 0, 0
+    for cells in part.cells([]):
+        rows, print_ = rows + len(cells[None]), crc32(cells[None].values.tobytes(), print_)
+    return Complete(rows, rows, None, print_)
+
+
+def cells_total(part: Part, kept: Kept, task: Callable[[Cells], T], columns: Sequence[str]) -> T:
+    """The task's result for the raw cells of the part."""
+    return base.added(map(task, _kept_cells(part, kept, columns)))
+
+
+def _kept_cells(part: Part, kept: Kept, columns: Sequence[str]) -> Iterator[Cells]:
+    first = 0
+    for cells in part.cells(columns):
+        if kept is not None:
+            mask = kept[first : first + len(cells[None])]
+            first += len(cells[None])
+            cells = {name: raw.take(mask) for name, raw in cells.items()}
+        yield cells
 
 
 def records_of(part: Part, kept: Kept, columns: Sequence[int], rows: int | None = None) -> Iterator[Block]:
@@ -195,33 +213,67 @@ def places(order: Int64, records: int) -> Int64:
     return place
 
 
-class PartsEngine(Engine):
-    """The complete records of a table in parts, and how many each has.
+class PartsEngine(Engine, Source):
+    """A table in parts: first its raw cells, then, when it is opened, its complete records and how many each part has.
 
     A subclass brings tasks to the parts. What comes of a task may be a promise of its result (a Dask future): then
     `_call` and `_results`, which waits for it, are others.
     """
 
-    def __init__(self, parts: int, layout: Layout, number_rows: Callable[[Any], Any], options: OpenOptions) -> None:
-        self.features, self.sources = list(layout.features), [str(name) for name in layout.sources]
-        self.undeclared, self.progress, self.n_jobs = list(layout.undeclared), options.progress, options.n_jobs
-        self._number_rows = number_rows  # by a column, so that rows with equal values have the same number
+    def __init__(self, parts: int, layout: Layout, number_rows: Callable[[], Any], options: OpenOptions) -> None:
+        self.types, self.target_type = layout.types, ColumnType(NUMBER)
+        self.features, self.progress, self.n_jobs = [], options.progress, options.n_jobs
+        self._layout, self._number_rows = layout, number_rows  # rows of one person have the same number
         self._found: list[Any] = [None] * parts  # which rows of each part are records: `Complete`
-        self._remember(self._each("reading the columns", complete, range(len(self)), len(self)))
+        self._remember(self._each("counting the rows", rows_of, []))
+        self._all = self._found
         if sum(self._rows) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
 
-    @abstractmethod
-    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
-        """task(part, kept, …) for each part, in their order, with what is given for it."""
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        return self.n_records
 
-    def _each(self, what: str, task: Task, columns: Sequence[int], *given: Any, own: Any = None) -> list[Any]:
+    def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
+        del target  # is always there
+        found: T = self._sum("reading the columns", cells_total, list(columns), task, list(columns))
+        return found
+
+    def keep(self, rows: NDArray[np.bool_]) -> Self:
+        return self.subset(np.flatnonzero(rows))
+
+    def row_identities(self) -> Int64:
+        (numbers,) = self._results([self._number_rows()])
+        if numbers.size != sum(self._rows):
+            raise SchemaError("groups and y have different numbers of rows")
+        return np.asarray(numbers)
+
+    def open(self, schema: Schema) -> Self:
+        opened = self._with(self._layout.opened(schema))
+        opened._found = self._all
+        opened._remember(opened._each("reading the columns", complete, opened._layout.needed(range(len(opened))), len(opened)))
+        return opened
+
+    def choose(self, columns: Sequence[int]) -> Self:
+        return self._with(replace(self._layout, features=tuple(self._layout.features[j] for j in columns)))
+
+    def _with(self, layout: Layout) -> Self:
+        """The same parts in another layout."""
+        other = copy(self)
+        other._layout, other.features = layout, list(layout.features)
+        return other
+
+    @abstractmethod
+    def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Any]:
+        """task(part, kept, …) for each part, in their order, with what is given for it. It reads these columns."""
+
+    def _each(self, what: str, task: Task, columns: Sequence[str], *given: Any, own: Any = None) -> list[Any]:
         """task(part, kept, *given) for each part, in their order; `own` has one more argument for each."""
         self.tell(what)
         return self._run(task, columns, [given] * len(self._found) if own is None else [(*given, one) for one in own])
 
     @abstractmethod
-    def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
+    def _sum(self, what: str, task: Task, columns: Sequence[str], *given: Any) -> Any:
         """The sum of the same."""
 
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
@@ -246,10 +298,11 @@ class PartsEngine(Engine):
         return np.split(values, np.cumsum(self._counts)[:-1])
 
     def totals(self, tasks: Tasks) -> list[Any]:
-        return list(self._sum("reading columns", part_totals, features_of(tasks), list(tasks)))
+        needed = self._layout.needed(features_of(tasks))
+        return list(self._sum("reading columns", part_totals, needed, list(tasks)))
 
     def total(self, task: Callable[[Block], T], columns: Sequence[int]) -> T:
-        found: T = self._sum("reading rows", part_total, columns, task, list(columns))
+        found: T = self._sum("reading rows", part_total, self._layout.needed(columns), task, list(columns))
         return found
 
     def subset(self, index: Int64) -> Self:
@@ -260,9 +313,7 @@ class PartsEngine(Engine):
         subset._remember([self._call(Complete.subset, found, part) for found, part in mine])
         return subset
 
-    def identities(self, groups: Any) -> Int64:
-        numbers, *found = self._results([self._number_rows(groups), *self._found])
-        if numbers.size != sum(self._rows):
-            raise SchemaError("groups and y have different numbers of rows")
+    def identities(self) -> Int64:
+        found = self._results(list(self._found))
         masks = [np.ones(one.rows, bool) if one.kept is None else one.kept for one in found]
-        return np.asarray(numbers[np.concatenate(masks)])
+        return np.asarray(self.row_identities()[np.concatenate(masks)])

@@ -9,8 +9,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
-from privreg.data.tables import Categories
-from privreg.engines.base import Engine, Kind, OpenOptions
+from privreg.engines.base import Kind, OpenOptions, Source
 
 
 def _is_a(name: str, X: Any) -> bool:
@@ -26,6 +25,7 @@ KINDS: list[tuple[Callable[[Any], bool], str]] = [  # who handles a table, the f
     (partial(_is_a, "privreg.data.parquet.ParquetTable"), "privreg.engines.parquet:ParquetFiles"),
     (is_dask, "privreg.engines.dask.opening:DaskFrames"),
     (partial(_is_a, "privreg.engines.dask.opening.OnCluster"), "privreg.engines.dask.opening:ClusterFiles"),
+    (partial(_is_a, "privreg.data.text_file.TextFile"), "privreg.engines.memory:TextFiles"),
     (lambda _: True, "privreg.engines.memory:InMemory"),
 ]
 
@@ -36,6 +36,6 @@ def kind_of(X: Any) -> Kind:
     return found
 
 
-def open_engine(X: Any, y: Any, categories: Categories | None, n_jobs: int | None, **more: Any) -> Engine:
-    """The complete records of a table and its target. `more` are other fields of `OpenOptions`."""
-    return kind_of(X).open(X, y, OpenOptions(categories, n_jobs, **more))
+def open_source(X: Any, y: Any, options: OpenOptions) -> Source:
+    """A table and its target, before anything is known about the records."""
+    return kind_of(X).open(X, y, options)

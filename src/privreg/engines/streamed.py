@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from threading import Lock, local
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -32,16 +32,26 @@ _RUN = 2**24  # entries of a run of groups
 class StreamedEngine(PartsEngine):
     """Records that threads of this process read."""
 
-    def __init__(self, parts: Sequence[Part], layout: Layout, number_rows: Task, options: OpenOptions) -> None:
-        self._parts = parts
-        super().__init__(len(parts), layout, number_rows, options)
+    def __init__(
+        self, parts: Callable[[Layout], Sequence[Part]], layout: Layout, number_rows: Task, options: OpenOptions
+    ) -> None:
+        self._make_parts, self._parts = parts, parts(layout)
+        super().__init__(len(self._parts), layout, number_rows, options)
 
-    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Any]:
+    def _with(self, layout: Layout) -> Self:
+        other = super()._with(layout)
+        other._parts = self._make_parts(layout)
+        return other
+
+    def levels(self, column: str) -> list[Any] | None:
+        return self._parts[0].levels(column)
+
+    def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Any]:
         del columns  # a part knows what to read
         with single_threaded_blas():
             return each_in_threads(lambda p: self._on_part(p, task, *given[p]), len(self._parts), self.n_jobs)
 
-    def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
+    def _sum(self, what: str, task: Task, columns: Sequence[str], *given: Any) -> Any:
         """Each thread adds what it finds, so that no more is kept."""
         del columns
         self.tell(what)
@@ -57,7 +67,7 @@ class StreamedEngine(PartsEngine):
     def fill(self, column: int | Derived, out: Float64) -> None:
         """The values of a column, into an array for all records."""
         if isinstance(column, Derived):
-            np.concatenate(self._each("reading rows", on_part.read_column, column.columns, column), out=out)
+            np.concatenate(self._each("reading rows", on_part.read_column, [], column), out=out)
         else:
             on_part.fill(self._parts, self._found, column, out)
 
@@ -68,7 +78,7 @@ class StreamedEngine(PartsEngine):
             blocks = on_part.rounded(part, kept, task, len(self), rows)
             return [(spill.write(columns), spill.write(target)) for columns, target in blocks]
 
-        blocks = [block for found in self._each("reading rows", work, range(len(self))) for block in found]
+        blocks = [block for found in self._each("reading rows", work, []) for block in found]
         return Rounded(
             lambda total: sum_in_threads(lambda b: total(*map(spill.read, blocks[b])), len(blocks), self.n_jobs)
         )
@@ -81,7 +91,7 @@ class StreamedEngine(PartsEngine):
             blocks = on_part.split(part, kept, len(self), bounds[cuts], place)
             return [[spill.write(piece) for piece in pieces] for pieces in blocks]
 
-        found = self._each("sorting rows into groups", split, range(len(self)), own=place)
+        found = self._each("sorting rows into groups", split, [], own=place)
         blocks = [pieces for of_part in found for pieces in of_part]
 
         def run(r: int) -> T:

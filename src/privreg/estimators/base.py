@@ -1,8 +1,8 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,27 +13,26 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.features import Feature
-from privreg.data.tables import Categories, Table, read_table, rows_as_array, without_column
-from privreg.engines.base import Engine
-from privreg.engines.registry import kind_of, open_engine
-from privreg.errors import PublicLevelsWarning
+from privreg.data.schema import Schema
+from privreg.data.tables import Table, read_table, rows_as_array, without_column
+from privreg.engines.base import Engine, OpenOptions, Source
+from privreg.engines.registry import kind_of, open_source
 from privreg.estimators.budgeted import Budgeted
-from privreg.privacy.account import Account, PlannedAccount
-from privreg.privacy.accountant import Budget
+from privreg.estimators.budgets import reading_budget
+from privreg.estimators.reading import Public, settle
+from privreg.estimators.schema_notes import left_out_notes
+from privreg.estimators.spending import Spending
+from privreg.privacy.accountant import Budget, for_each_record
 from privreg.privacy.events import Event
 from privreg.privacy.noise import Noise, noise_for
-from privreg.privacy.receipt import ONE_RECORD, Receipt
+from privreg.privacy.receipt import Receipt
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
     """Whether a parameter is a whole number, and large enough."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-
-
-_OTHER_COLUMNS = "X has other feature columns or declared levels than the table this was fitted on"
 
 
 def forget_fit(estimator: BaseEstimator) -> None:
@@ -47,37 +46,49 @@ def set_all(estimator: Any, attributes: dict[str, Any]) -> None:
         setattr(estimator, name, value)
 
 
-def columns_in(X: Any, engine: Engine, named: bool) -> dict[str, Any]:
+def columns_in(X: Any, source: Source) -> dict[str, Any]:
     """The attributes by which scikit-learn remembers the columns of a table."""
     if kind_of(X).in_memory:
         seen = BaseEstimator()
         validate_data(seen, X, reset=True, skip_check_array=True)
         return vars(seen)
-    if named:
-        return {"feature_names_in_": np.array(engine.sources, np.object_), "n_features_in_": len(engine.sources)}
-    return {"n_features_in_": len(engine)}
+    return {"feature_names_in_": np.array(list(source.types), np.object_), "n_features_in_": len(source.types)}
 
 
-def open_table(X: Any, y: Any, estimator: Any, *, groups: Any = None, only: list[int] | None = None) -> Engine:
-    """The records of a fit, before anything is spent. Warns of levels that were not declared."""
+@dataclass(frozen=True)
+class Opened:
+    """The table of a fit, before anything is spent, and what is known of it. `schema` is all, if nothing is to find."""
+
+    source: Source
+    columns: dict[str, Any]  # as scikit-learn remembers them
+    public: Public
+    schema: Schema | None
+
+
+def open_table(X: Any, y: Any, estimator: Any, groups: Any) -> Opened:
+    """Looks at names and types, at what was declared, and at no record."""
     with isolated():
-        engine = open_engine(
-            X, y, estimator.categories, estimator.n_jobs, groups=groups, progress=estimator.progress, chosen=only
-        )
-    for text in public_levels(engine.undeclared):
-        warnings.warn(text, PublicLevelsWarning, stacklevel=4)
-    return engine
+        source = open_source(X, y, OpenOptions(estimator.n_jobs, groups, estimator.progress))
+    columns = columns_in(X, source)
+    named = frozenset(getattr(X, "named", ()))
+    public = settle(source, estimator.categories, estimator.ranges, estimator.missing, named)
+    schema = estimator.schema
+    if schema is not None:
+        schema = _given(schema, public, estimator)
+    elif not estimator._has_to_read(public):
+        schema = public.schema
+    return Opened(source, columns, public, schema)
 
 
-def public_levels(columns: list[str]) -> list[str]:
-    """What to know about levels that came with the type of a column."""
-    if not columns:
-        return []
-    return [
-        f"The levels of {listed(columns)} came with the data's type and are taken as public. If they were read off the "
-        "data, as astype('category') does, they may reveal who is in it: declare them instead (categories= or "
-        "--category)."
-    ]
+def _given(schema: Any, public: Public, estimator: Any) -> Schema:
+    """The schema of an earlier release, for the columns of this table."""
+    if not isinstance(schema, Schema):
+        raise ValueError(f"schema must be a privreg.Schema, got {type(schema).__name__}")
+    if estimator.categories is not None or estimator.ranges is not None:
+        raise ValueError("schema has levels and ranges of its own; leave categories and ranges out")
+    if estimator.missing == "fill" and not schema.fill:
+        raise ValueError('missing="fill" needs a schema that was read with missing="fill": it has the values to fill in')
+    return replace(schema.choose(list(public.columns)), fill=estimator.missing == "fill")
 
 
 class TableEstimator(BaseEstimator):
@@ -86,31 +97,39 @@ class TableEstimator(BaseEstimator):
     Columns are counted after categories have been spread into one column per level.
     """
 
-    categories: Categories | None
-
+    schema_: Schema
     _names: list[str]
-    _features: list[Feature]  # what these names stand for
+    _features: list[Feature]  # what these names stand for: one for each level, and for each column that is left out
+
+    def _remember(self, schema: Schema) -> None:
+        """What a fit was made on; set last."""
+        self.schema_, self._features = schema, schema.rows
+        self._names = [feature.name for feature in self._features]
+
+    @property
+    def _used(self) -> list[int]:
+        """The places of the features that there are values for."""
+        return [feature.row for feature in self.schema_.features]
 
     def _table(self, X: Any) -> Table:
         """A new table, with the columns of the one this was fitted on: by name, or by place if X is an array."""
         check_is_fitted(self)
-        named = hasattr(type(X), "columns")
-        if not named:
+        if not hasattr(type(X), "columns"):
             self._check_numbers()
         with isolated():
             X = rows_as_array(X)
-            table = read_table(X, self.categories if named else None)
         validate_data(self, X, reset=False, skip_check_array=True)  # warns, as scikit-learn does, if X has no names
-        if table.names != self._names if named else len(table) != len(self._names):
-            raise ValueError(_OTHER_COLUMNS)
-        return table
+        with isolated():
+            return read_table(X, self.schema_)
 
     def _check_numbers(self) -> None:
         """Raise ValueError if a column was a category: an array cannot stand for that."""
-        for name in self._levels().values():
-            raise ValueError(
-                f"column {name!r} of the table this was fitted on is a category: pass a data frame, not an array"
-            )
+        for column in self.schema_:
+            if column.has_levels and not column.left_out:
+                raise ValueError(
+                    f"column {column.name!r} of the table this was fitted on is a category: pass a data frame, not an "
+                    "array"
+                )
 
     def _tables(self, X: Any) -> Iterator[Table]:
         """The same of a table of any size, part by part."""
@@ -118,11 +137,7 @@ class TableEstimator(BaseEstimator):
             yield self._table(X)
             return
         check_is_fitted(self)
-        columns = list(getattr(self, "feature_names_in_", self._names))
-        for table in kind_of(X).tables(X, columns, self.categories):
-            if table.names != self._names:
-                raise ValueError(_OTHER_COLUMNS)
-            yield table
+        yield from kind_of(X).tables(X, self.schema_)
 
     def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]]) -> Any:
         """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
@@ -137,10 +152,6 @@ class TableEstimator(BaseEstimator):
     def _labels(self, columns: list[int]) -> list[Any]:
         """What a user calls these columns: names, or numbers for an array."""
         return [self._names[j] for j in columns] if hasattr(self, "feature_names_in_") else columns
-
-    def _levels(self) -> dict[int, str]:
-        """The columns that are levels, and the category of each."""
-        return {j: feature.category for j, feature in enumerate(self._features) if feature.category is not None}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_names")  # set last
@@ -160,73 +171,85 @@ class PrivateEstimator(Budgeted, TableEstimator):
     warnings_: list[str]
     ledger_entry_: int | None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from X and y. Spends the budget."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn from X and y. Spends the budget.
+
+        `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
+        person, of whose records `rows_per_person` are kept, chosen at random. A record without a person is left out.
+        """
         self._warn_if_weak()
-        self._fit(X, y)
+        self._fit(X, y, groups)
         self._tell()
         return self
 
-    def _fit(self, X: Any, y: Any, *, groups: Any = None, only: list[int] | None = None) -> None:
-        """`only` are the features to use."""
-        people, budget = groups is not None, self._checked_budget(groups)
-        noise, X, y = self._noise(), rows_as_array(X), without_column(y)
-        engine = open_table(X, y, self, groups=groups, only=only)
-        columns = columns_in(X, engine, only is None)
-        with isolated():
-            if people:
-                engine = self._kept(engine, groups, noise)
-            self._spend(engine, columns, budget, noise, groups)
+    def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
+        people, budget = groups is not None, self._checked_budget(groups is not None)
+        noise, table = self._noise(), open_table(rows_as_array(X), without_column(y), self, groups)
+        self._check_plan(budget, table, self._rows(people))
+        request = self._request(groups, reads=table.schema is None, finds=bool(table.public.to_find))
+        spending = Spending(budget, noise, self._rows(people), self.progress)
+        with isolated(), self._entered(request) as entry:
+            forget_fit(self)
+            set_all(self, table.columns)
+            self.ledger_entry_ = entry.number
+            try:
+                self._carry_out(spending, table, people)
+            finally:
+                self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
+            entry.receipt = self.receipt_
+
+    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
+        """Read the table, make a plan for the columns that there are, and learn by it."""
+        schema = spending.read(table, people)
+        engine = spending.records(table.source, schema, people)
+        self.warnings_ = [*schema.warnings, *left_out_notes(schema)]
+        account = spending.plan(lambda inner: self._plan(inner, len(engine)))
+        self._learn(account, engine)
+        self._place([feature.row for feature in engine.features], len(schema.rows))
+        self._remember(schema)
 
     def _noise(self) -> Noise:
         return noise_for(self.random_state)
 
-    def _checked_budget(self, groups: Any = None) -> Budget:
+    def _checked_budget(self, people: bool) -> Budget:
         """What the fit may spend. Everything that is known without the table has been checked."""
         budget = self._budget()
-        self._check_parameters(budget, groups is not None)
+        self._check_parameters(self._inner(budget, self._rows(people)))
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
-        self.ask_ledger(groups)
         return budget
 
-    def _spend(self, engine: Engine, columns: dict[str, Any], budget: Budget, noise: Noise, groups: Any = None) -> None:
-        """Charge the ledger and learn. Nothing of an earlier fit goes before this one has been charged."""
-        people = groups is not None
-        account = self._open_account(budget, len(engine), noise, people)
-        account.watch = self.progress
-        with self._entered(groups) as entry:
-            forget_fit(self)
-            set_all(self, columns)
-            self.ledger_entry_ = entry.number
-            self.warnings_ = public_levels(engine.undeclared)
-            try:
-                self._learn(account, engine)
-            finally:
-                self.receipt_ = account.receipt(self._unit(people))  # a fit that dies has spent
-            entry.receipt = self.receipt_
-        self._features, self._names = engine.features, engine.names
+    def _inner(self, budget: Budget, rows: int) -> Budget:
+        """The budget for each record, if the unit may have several."""
+        return for_each_record(budget, rows)
 
-    def _kept(self, engine: Engine, groups: Any, noise: Noise) -> Engine:
-        """The records that people have in the fit."""
-        raise NotImplementedError
+    def _has_to_read(self, public: Public) -> bool:
+        """Whether a part of the budget is needed to find out about the columns. Public."""
+        return bool(public.to_find) or public.fill
+
+    def _check_plan(self, budget: Budget, table: Opened, rows: int) -> None:
+        """Raise, before anything is spent, if no plan would fit. How many columns are left is not known yet."""
+        if table.schema is None and budget.delta == 0:
+            names = ", ".join(table.public.to_find) or "missing values"
+            raise ValueError(
+                f"delta must be positive to find out about {names}; or declare levels with categories=, or pass a schema"
+            )
+        _, rest = reading_budget(budget) if table.schema is None else (None, budget)
+        self._plan(for_each_record(rest, rows), len(table.public.columns))
 
     def _tell(self) -> None:
         """Warn of what was released, when the fit is complete: a caller may have made warnings errors."""
 
-    def _unit(self, people: bool) -> str:  # noqa: ARG002
-        """What the guarantee protects, in words."""
-        return ONE_RECORD
-
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
-        """Raise ValueError, naming the parameter, for those that only this estimator has."""
-
-    def _open_account(self, budget: Budget, columns: int, noise: Noise, people: bool) -> Account:  # noqa: ARG002
-        return PlannedAccount(self._plan(budget, columns), budget, noise)
+    def _check_parameters(self, budget: Budget) -> None:
+        """Raise ValueError, naming the parameter, for those that only this estimator has. For each record."""
 
     def _plan(self, budget: Budget, columns: int) -> list[Event]:
-        """The releases that `_learn` will make: public, decided before the data is looked at."""
+        """The releases that `_learn` will make: public, decided before the records are looked at."""
         raise NotImplementedError
 
     @abstractmethod
     def _learn(self, account: Any, engine: Engine) -> None:
-        """Make the releases and set the fitted attributes."""
+        """Make the releases and set the fitted attributes, one for each feature of the engine."""
+
+    @abstractmethod
+    def _place(self, rows: list[int], count: int) -> None:
+        """Make the attributes have one entry for each of `count` rows: the features have these places among them."""

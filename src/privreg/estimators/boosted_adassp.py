@@ -48,7 +48,8 @@ class BoostedAdaSSP(PrivateRegressor):
     clip_x, clip_y : norm to which records are shrunk, and largest residual.
     ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
-    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
+        `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class BoostedAdaSSP(PrivateRegressor):
     clip_y: float = 1.0
     ridge: str = "adassp"
 
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
+    def _check_parameters(self, budget: Budget) -> None:
         check_delta(budget)
         if not is_whole(self.rounds):
             raise ValueError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
@@ -124,14 +125,14 @@ class BoostedAdaSSP(PrivateRegressor):
         return (vectors / values) @ vectors.T
 
     def _predict(self, table: Table) -> Float64:
-        return linear_on_shrunk(table, self.coef_, self.intercept_, float(self.clip_x))
+        return linear_on_shrunk(table, self.coef_[self._used], self.intercept_, float(self.clip_x))
 
     def _shrunk_to(self) -> float:
         return float(self.clip_x)
 
     def _facts(self) -> list[str]:
         return [
-            f"A linear model of {len(self._names)} features, on records shrunk to norm {self.clip_x:g}: "
+            f"A linear model of {len(self._used)} features, on records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."
         ]
 

@@ -1,17 +1,23 @@
 """What an estimator asks of a ledger, if it is given one."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
-from privreg.data.tables import Categories, name_of
+from privreg.data.schema import Schema
+from privreg.data.tables import name_of
 from privreg.errors import WeakGuaranteeWarning
-from privreg.privacy.accountant import Budget
+from privreg.estimators.budgets import reading_budget
+from privreg.estimators.reading import Categories
+from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record, reserved_delta
+from privreg.privacy.events import round_down
 from privreg.privacy.ledger.ledger import Ledger, Open, entered
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
+from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
 from privreg.privacy.weak import weak_points
 
 
@@ -30,7 +36,11 @@ class Budgeted(_Budget):
     Nothing about the unit is remembered from one fit to the next.
     """
 
-    categories: Categories | None = None
+    categories: Categories = None
+    missing: str = "drop"
+    ranges: Mapping[str, tuple[float, float]] | None = None
+    schema: Schema | None = None
+    rows_per_person: int = 1
     ledger: Ledger | None = None
     dataset: str | None = None
     purpose: str | None = None
@@ -45,6 +55,11 @@ class Budgeted(_Budget):
 
     def _check_spending(self) -> None:
         """Raise ValueError if ledger, dataset and random_state do not go together."""
+        if self.missing not in ("drop", "fill"):
+            raise ValueError(f'missing must be "drop" or "fill", got {self.missing!r}')
+        rows = self.rows_per_person
+        if not isinstance(rows, Integral) or isinstance(rows, bool) or rows < 1:
+            raise ValueError(f"rows_per_person must be a whole number of at least 1, got {rows!r}")
         if self.ledger is not None and not isinstance(self.ledger, Ledger):
             raise ValueError(f"ledger must be a privreg.Ledger, got {type(self.ledger).__name__}")
         if self.purpose is not None and not _is_text(self.purpose):
@@ -69,32 +84,62 @@ class Budgeted(_Budget):
             for text in weak_points(self.epsilon, self.delta):
                 warnings.warn(text, WeakGuaranteeWarning, stacklevel=3)
 
+    def _rows(self, people: bool) -> int:
+        """Records that the unit of privacy may have."""
+        return int(self.rows_per_person) if people else 1
+
+    def _unit(self, people: bool) -> str:
+        """What the guarantee protects, in words."""
+        rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
+        return f"{ONE_PERSON}, at most {rows}" if people else ONE_RECORD
+
     def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
-        """The most that a fit with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
+        """The most that a plan with this budget costs in μ² of Gaussian DP; None if it has no such cost."""
         return None
+
+    def _costs(self, budget: Budget, reads: bool, finds: bool, rows: int) -> tuple[Fraction | None, Fraction]:
+        """The most that a fit costs in μ² and in δ′, if it reads a table with or without levels to find."""
+        del finds  # the part for reading is fixed
+        if not reads:
+            mu_squared = self._mu_squared(for_each_record(budget, rows))
+            return None if mu_squared is None else rows**2 * mu_squared, Fraction()
+        reading, rest = reading_budget(budget)
+        mu_squared = self._mu_squared(for_each_record(rest, rows))
+        extra = reserved_delta(reading)
+        own = adaptive_budget(Budget(reading.epsilon, round_down(Fraction(reading.delta) - Fraction(extra))))
+        return None if mu_squared is None else rows**2 * mu_squared + own, Fraction(extra)
 
     def ask_ledger(self, groups: Any = None) -> None:
         """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
         if self.ledger is not None:
-            self.ledger.check(str(self.dataset), self._request(groups))
+            self.ledger.check(str(self.dataset), self._request(groups, reads=self.schema is None, finds=True))
 
     @contextmanager
-    def _entered(self, groups: Any = None) -> Iterator[Open]:
+    def _entered(self, request: Request) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
             yield Open()
         else:
-            with entered(self.ledger, str(self.dataset), self._request(groups)) as entry:
+            with entered(self.ledger, str(self.dataset), request) as entry:
                 yield entry
 
-    def _request(self, groups: Any) -> Request:
+    def _request(self, groups: Any, *, reads: bool, finds: bool) -> Request:
+        people = groups is not None
+        budget = self._budget()
+        if reads and budget.delta == 0:
+            reads = False  # refused later, by name
+        mu_squared, extra_delta = self._costs(budget, reads, finds, self._rows(people))
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
-            self.purpose or f"fit {type(self).__name__}",
-            unit_of(groups is not None, name_of(groups)),
-            self._mu_squared(self._budget()),
+            f"{self._action} {type(self).__name__}",
+            unit_of(people, name_of(groups)),
+            mu_squared,
+            extra_delta,
+            self.purpose or "",
         )
+
+    _action: ClassVar[str] = "fit"
 
 
 def _is_text(value: Any) -> bool:

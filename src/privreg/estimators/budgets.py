@@ -1,9 +1,17 @@
 """Which budgets a method can work with. Loads nothing: a wrong one is refused at once."""
 
-from privreg._format import number
-from privreg.privacy.accountant import Budget, check_delta
+from fractions import Fraction
 
+from privreg._format import number
+from privreg.privacy.accountant import Budget, check_delta, split_budget
+
+READING = Fraction(1, 10)  # of a budget that goes by a plan, which needs the number of columns beforehand
 SMALLEST_EPSILON = 1e-6  # of PrivateLinearRegression, for each record of a person
+
+
+def reading_budget(budget: Budget) -> tuple[Budget, Budget]:
+    """What reading a table may cost, and what is left for a plan."""
+    return split_budget(budget, READING)
 
 
 def check_budget(budget: Budget, rows: int = 1) -> None:

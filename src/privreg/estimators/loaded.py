@@ -15,7 +15,7 @@ from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import ReleasedModel, linear, linear_release
 from privreg.privacy.receipt import Receipt
-from privreg.results.json_values import entries, fields, flag, number, numbers, require, texts, whole
+from privreg._json import entries, fields, flag, number, numbers, require, texts, whole
 from privreg.results.model_file import ModelFile, read_model
 from privreg.results.release import WARNING, Release
 

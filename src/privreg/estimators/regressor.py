@@ -50,7 +50,10 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         return self._over(X, self._predict)
 
     def _predict(self, table: Table) -> Float64:
-        return linear(table, self.coef_, self.intercept_)
+        return linear(table, self.coef_[self._used], self.intercept_)
+
+    def _place(self, rows: list[int], count: int) -> None:
+        self.coef_ = placed(self.coef_, rows, count)
 
     def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
@@ -59,7 +62,7 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
 
     def _facts(self) -> list[str]:
         """Plain sentences about this fit, from released values only."""
-        return [f"A linear model of {len(self._names)} features."]
+        return [f"A linear model of {len(self._used)} features."]
 
     def _shrunk_to(self) -> float | None:
         """Norm to which rows are shrunk before prediction, if they are."""
@@ -69,6 +72,13 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # on a few dozen records noise is larger than any signal
         return tags
+
+
+def placed(values: Float64, rows: list[int], count: int) -> Float64:
+    """Values at these places among zeros."""
+    full = np.zeros(count)
+    full[rows] = values
+    return full
 
 
 def linear(table: Table, coef: Float64, intercept: float) -> Float64:
@@ -99,7 +109,7 @@ def linear_release(
         "released": released,
         "notes": facts + [WARNING + text for text in model.warnings_],
     }
-    columns = range(len(names)) if chosen is None else chosen
+    columns = model._used if chosen is None else chosen
     return Release(
         *shown_names(model, target, method),
         list(names),
@@ -128,8 +138,7 @@ def saved(model: Any, target: str | None, content: dict[str, Any]) -> Saved | No
     return Saved(
         getattr(model, "estimator_", type(model).__name__),
         target or getattr(model, "target_name_", None),
-        int(model.n_features_in_),
-        list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
-        model.categories or {},
+        hasattr(model, "feature_names_in_"),
+        model.schema_,
         content,
     )

@@ -37,8 +37,9 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
         if kind_of(X).lazy:
             raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
-        chosen = np.flatnonzero(self._get_support_mask()).tolist()
-        return np.concatenate([np.column_stack([table[j] for j in chosen]) for table in self._tables(X)])
+        place = {row: j for j, row in enumerate(self._used)}
+        chosen = [place[row] for row in np.flatnonzero(self._get_support_mask()).tolist()]
+        return np.concatenate([table.choose(chosen).rows(np.arange(table.n_rows)) for table in self._tables(X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the chosen columns, in their original order."""
@@ -54,7 +55,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         mask[self.ranking_] = True
         return mask
 
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
+    def _place(self, rows: list[int], count: int) -> None:  # noqa: ARG002
+        self.ranking_ = np.array(rows, np.int64)[self.ranking_]
+
+    def _check_parameters(self, budget: Budget) -> None:  # noqa: ARG002
         if not is_whole(self.k):
             raise ValueError(f"k must be a whole number of features, at least 1, got {self.k!r}")
 

@@ -41,7 +41,8 @@ class SubLasso(PrivateSelector):
     group_size : "k" (the paper's text), "d" (columns with the intercept: the authors' published code) or a number.
     alpha : Lasso penalty, in scikit-learn's scaling.
     count_share : part of epsilon spent on the number of records.
-    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
+        `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -56,8 +57,8 @@ class SubLasso(PrivateSelector):
     alpha: float = 1.0
     count_share: float = 0.5
 
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
-        super()._check_parameters(budget, people)
+    def _check_parameters(self, budget: Budget) -> None:
+        super()._check_parameters(budget)
         size = self.group_size
         if size not in ("k", "d") and not (isinstance(size, Integral) and size >= 1):
             raise ValueError(f'group_size must be "k", "d" or a whole number of at least 1, got {size!r}')

@@ -56,7 +56,8 @@ class TukeyRegression(PrivateRegressor):
         that leaves enough models ("strict"), or one for each ("paper").
     n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
     count_share : part of epsilon spent on the number of records.
-    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
+        `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -77,10 +78,10 @@ class TukeyRegression(PrivateRegressor):
     def _of_a_model(self) -> bool:
         return self.calibration == PAPER.name
 
-    def _unit(self, people: bool) -> str:  # noqa: ARG002
-        return CALIBRATIONS[self.calibration].unit
+    def _unit(self, people: bool) -> str:
+        return CALIBRATIONS[self.calibration].unit if self._of_a_model() else super()._unit(people)
 
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:  # noqa: ARG002
+    def _check_parameters(self, budget: Budget) -> None:
         check_tukey_budget(budget)
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f'calibration must be "strict" or "paper", got {self.calibration!r}')
@@ -146,7 +147,7 @@ class TukeyRegression(PrivateRegressor):
     def _facts(self) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
-        return [f"A linear model of {len(self._names)} features, from the middle of {self.n_models_:,} small models."]
+        return [f"A linear model of {len(self._used)} features, from the middle of {self.n_models_:,} small models."]
 
 
 def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:

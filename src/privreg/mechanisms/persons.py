@@ -3,8 +3,6 @@
 Proof: docs/proofs/persons.md. Exact check: tests/mechanisms/test_persons.py.
 """
 
-from typing import Any
-
 import numpy as np
 
 from privreg._types import Int64
@@ -14,14 +12,18 @@ from privreg.privacy.noise import Noise
 _KEYS = 2**62  # random keys decide; that two are equal is as good as impossible, and harmless
 
 
-def keep_rows(engine: Engine, groups: Any, most: int, noise: Noise) -> Engine:
+def keep_rows(engine: Engine, most: int, noise: Noise) -> Engine:
     """Up to `most` complete records of each person, chosen uniformly at random. A record without a person is left out.
 
     A person's choice depends on that person's records and on random numbers of their own, so that adding or removing a
     person changes at most `most` records and no others.
     """
-    persons = engine.identities(groups)
-    return engine.subset(first_of_each(persons, noise.groups(persons.size, _KEYS), most))
+    return engine.subset(kept_rows(engine.identities(), most, noise))
+
+
+def kept_rows(persons: Int64, most: int, noise: Noise) -> Int64:
+    """The same of any rows, whose persons are numbered."""
+    return first_of_each(persons, noise.groups(persons.size, _KEYS), most)
 
 
 def first_of_each(persons: Int64, keys: Int64, most: int) -> Int64:

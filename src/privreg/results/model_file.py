@@ -20,7 +20,7 @@ from privreg import __version__
 from privreg.data.features import Feature, features_of_names
 from privreg.errors import ModelFileError
 from privreg.privacy.receipt import Receipt
-from privreg.results.json_values import entries, fields, flag, number, require, text, texts, whole
+from privreg._json import entries, fields, flag, number, require, text, texts, whole
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
 

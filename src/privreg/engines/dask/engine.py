@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import pairwise
 from operator import getitem
 from threading import Semaphore
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -21,6 +21,7 @@ from distributed.comm import CommClosedError
 
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
+from privreg.data.raw import Cells
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Block, Derived, OpenOptions, Ranking, Rounded, added, runs_of_groups
 from privreg.engines.dask.declared import as_declared
@@ -41,9 +42,14 @@ class DaskEngine(PartsEngine):
 
     _client: Client
 
+    @property
+    def _needed(self) -> list[str]:
+        """The columns that all features are made from."""
+        return self._layout.needed(range(len(self)))
+
     # ---- tasks
 
-    def _sum(self, what: str, task: Task, columns: Sequence[int], *given: Any) -> Any:
+    def _sum(self, what: str, task: Task, columns: Sequence[str], *given: Any) -> Any:
         return self._added(self._each(what, task, columns, *given))
 
     def _added(self, futures: list[Future]) -> Any:
@@ -94,13 +100,13 @@ class DaskEngine(PartsEngine):
     def rounded(self, task: Callable[[Float64], Int16], width: int) -> Rounded:
         """Kept on the workers."""
         rows = max(_ROUNDED // width, 1)
-        blocks = self._each("reading rows", _rounded, range(len(self)), task, len(self), rows)
+        blocks = self._each("reading rows", _rounded, self._needed, task, len(self), rows)
         return Rounded(lambda total: self._added([self._call(_rounded_total, block, total) for block in blocks]))
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
         cuts = runs_of_groups(bounds, max(_RUN // (len(self) + 2), 1))
         place = self._by_part(on_part.places(order, self.n_records))
-        pieces = self._each("sorting rows into groups", _split, range(len(self)), len(self), bounds[cuts], own=place)
+        pieces = self._each("sorting rows into groups", _split, self._needed, len(self), bounds[cuts], own=place)
         futures = [
             self._call(on_part.group_run, [self._call(getitem, piece, r) for piece in pieces], bounds[a : b + 1], work)
             for r, (a, b) in enumerate(pairwise(cuts))
@@ -110,21 +116,32 @@ class DaskEngine(PartsEngine):
     def ranks(self, column: int | Derived) -> Future:
         """The ranks of a column, on some worker."""
         if isinstance(column, Derived):
-            return self._call(_rank_pieces, self._each("reading rows", on_part.read_column, column.columns, column))
-        wanted = [] if column == TARGET else [column]
-        return self._call(_rank_pieces, self._run(on_part.read_column, wanted, [[column]] * len(self._found)))
+            needed = self._layout.needed(column.columns)
+            return self._call(_rank_pieces, self._each("reading rows", on_part.read_column, needed, column))
+        needed = self._layout.needed([column])
+        return self._call(_rank_pieces, self._run(on_part.read_column, needed, [[column]] * len(self._found)))
 
 
 class DaskFiles(DaskEngine):
     """Records that workers read from files."""
 
     def __init__(
-        self, client: Client, parts: Sequence[Part], layout: Layout, number_rows: Task, options: OpenOptions
+        self,
+        client: Client,
+        parts: Callable[[Layout], Sequence[Part]],
+        layout: Layout,
+        number_rows: Task,
+        options: OpenOptions,
     ) -> None:
-        self._client, self._parts = client, parts
-        super().__init__(len(parts), layout, number_rows, options)
+        self._client, self._make_parts, self._parts = client, parts, parts(layout)
+        super().__init__(len(self._parts), layout, number_rows, options)
 
-    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
+    def _with(self, layout: Layout) -> Self:
+        other = super()._with(layout)
+        other._parts = self._make_parts(layout)
+        return other
+
+    def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Future]:
         del columns  # a part knows what to read
         each = zip(self._parts, self._found, given, strict=True)
         return [self._call(_on_part, task, part, found, *more) for part, found, more in each]
@@ -141,19 +158,23 @@ class DaskPartitions(DaskEngine):
 
     def __init__(self, client: Client, frame: Any, layout: Layout, number_rows: Task, options: OpenOptions) -> None:
         self._client, self._frame, self._layout = client, frame, layout
-        self._read = partial(_on_frame, frame._meta.dtypes.to_dict(), layout)
         super().__init__(int(frame.npartitions), layout, number_rows, options)
 
-    def _run(self, task: Task, columns: Sequence[int], given: Sequence[Sequence[Any]]) -> list[Future]:
+    def levels(self, column: str) -> list[Any] | None:
+        known = list(getattr(self._frame._meta.dtypes[column], "categories", []))
+        return None if not known or "__UNKNOWN_CATEGORIES__" in known else known
+
+    def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Future]:
         """Tasks of one graph with the frames, so that they are read when they are needed, not all at first.
 
         What is given is hidden from Dask, which would look for futures in it.
         """
-        names = list(dict.fromkeys([*self._layout.needed(columns), self._layout.target]))
+        names = list(dict.fromkeys([*columns, self._layout.target]))
+        read = partial(_on_frame, self._frame._meta.dtypes.to_dict(), self._layout)
         # Only simplified: full optimisation would read fewer columns in fewer partitions, and masks would not fit them.
         frames = self._frame[names].simplify().to_delayed(optimize_graph=False)
         tasks = [
-            delayed(partial(self._read, task, more), pure=False, traverse=False)(frame, found)
+            delayed(partial(read, task, more), pure=False, traverse=False)(frame, found)
             for frame, found, more in zip(frames, self._found, given, strict=True)
         ]
         return self._client.compute(tasks)
@@ -170,12 +191,20 @@ class FramePart:
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
         block = self.layout.block(as_declared(self.frame, self.kinds), columns)
-        if self.print is not None and crc32(block.target.tobytes()) != self.print:
+        self._check(block.target)
+        yield block
+
+    def cells(self, columns: Sequence[str]) -> Iterator[Cells]:
+        cells = self.layout.cells(as_declared(self.frame, self.kinds), columns)
+        self._check(cells[None].values)
+        yield cells
+
+    def _check(self, target: Float64) -> None:
+        if self.print is not None and crc32(target.tobytes()) != self.print:
             raise ClusterError(
                 "a partition has other rows than when it was first read; a frame must give the same rows in the same "
                 "order whenever it is computed: call .persist() on it, or save it as Parquet, first"
             )
-        yield block
 
 
 def _on_frame(

@@ -9,16 +9,18 @@ from functools import cache, partial
 from logging import CRITICAL
 from typing import Any
 
+import narwhals as nw
 from dask import delayed
 from distributed import Client, Future, default_client
 
 from privreg.data.parquet import ParquetTable
-from privreg.data.tables import read_identities
+from privreg.data.raw import type_of
+from privreg.data.tables import read_identities, read_target
 from privreg.engines.base import Kind, OpenOptions
 from privreg.engines.dask.declared import as_declared, identities, unconverted
 from privreg.engines.dask.engine import DaskFiles, DaskPartitions
 from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
-from privreg.engines.parts import make_layout
+from privreg.engines.parts import Layout
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
 
@@ -64,25 +66,20 @@ class DaskFrames(Kind):
         if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
             raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
         frame, target = _with_column(unconverted(X), y, "y")
-        groups, categories = options.groups, options.categories
-        frame, groups = (frame, None) if groups is None else _with_column(frame, groups, "groups")
-        features = [name for name in frame.columns if name not in (target, groups)]
-        for name in features:
-            levels = list(getattr(frame._meta.dtypes[name], "categories", []))
-            if name not in (categories or {}) and "__UNKNOWN_CATEGORIES__" in levels:
-                raise SchemaError(
-                    f"the levels of column {name!r} are not known; declare them with categories={{{name!r}: [...]}} "
-                    "(levels read off the data would reveal who is in it)"
-                )
+        frame, groups = (frame, None) if options.groups is None else _with_column(frame, options.groups, "groups")
+        names = [name for name in frame.columns if name not in (target, groups)]
+        if not names:
+            raise SchemaError("the data frame has no feature columns")
         if groups is not None:
             read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
-        layout = make_layout(frame._meta, features, target, categories).choose(options.chosen)
+        read_target(frame._meta[target])  # raises for one that is not numeric
+        layout = Layout({name: type_of(nw.from_native(frame._meta[name], series_only=True)) for name in names}, target)
         try:
             client = default_client()
         except ValueError:
             client = _own_threads(os.getpid())
 
-        def number_rows(_: Any) -> Future:
+        def number_rows() -> Future:
             column, kind = frame[[groups]].to_delayed(), frame._meta.dtypes[groups]
             return client.compute(delayed(identities, pure=False)(column, kind))
 
@@ -104,8 +101,8 @@ class ClusterFiles(Kind):
 
     def open(self, X: Any, y: Any, options: OpenOptions) -> DaskFiles:
         layout = parquet_layout(X.table, y, options)
-        number_rows = partial(X.client.submit, parquet_identities, X.table, pure=False)
-        return DaskFiles(X.client, file_parts(X.table, layout), layout, number_rows, options)
+        number_rows = partial(X.client.submit, parquet_identities, X.table, options.groups, pure=False)
+        return DaskFiles(X.client, partial(file_parts, X.table), layout, number_rows, options)
 
 
 @cache

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,16 +12,16 @@ from privreg._format import about, listed, number
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
-from privreg.estimators.base import is_whole
+from privreg.estimators.base import Opened, is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.reading import ADAPTIVE, Public
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
-from privreg.mechanisms.persons import keep_rows
-from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget, adaptive_budget
-from privreg.privacy.noise import Noise
-from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
+from privreg.estimators.schema_notes import incomplete, left_out_notes, reference_notes
+from privreg.estimators.spending import Spending
+from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, reserved_delta
+from privreg.privacy.events import round_down
 from privreg.results.release import Coefficient, Release
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
@@ -75,22 +75,7 @@ class PrivateLinearRegression(PrivateRegressor):
     delta: float = 1e-6
     _: KW_ONLY
     k: int | str = "auto"
-    rows_per_person: int = 1
     max_rows_for_selection: int | None = None
-
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn from X and y. Spends the budget.
-
-        `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
-        person, of whose complete records `rows_per_person` are kept, chosen at random. A record without a person is
-        left out.
-        """
-        self._warn_if_weak()
-        self._fit(X, y, groups=groups)
-        return self
-
-    def _kept(self, engine: Engine, groups: Any, noise: Noise) -> Engine:
-        return keep_rows(engine, groups, self.rows_per_person, noise)
 
     @property
     def selected_features_(self) -> list[Any]:
@@ -112,63 +97,48 @@ class PrivateLinearRegression(PrivateRegressor):
         margin = z * self.intercept_error_
         return self.intercept_error_, self.intercept_ - margin, self.intercept_ + margin
 
-    def level_differences(self) -> list[tuple[str, float, float]]:
-        """What a level does beside the first chosen level of its category: name, difference, standard error."""
-        # From 0 to 1 a column does its coefficient, unless its range is narrower.
-        steps = np.diff(np.clip([0.0, 1.0], *self.linear_range_.T[:, :, None]), axis=1)
-        effects = self.model_.in_units(len(self._names))[:-1] * steps
-        found = []
-        for first, *others in self._chosen_levels().values():
-            for j in others:
-                difference = effects[j] - effects[first]
-                error = float(np.sqrt(difference @ self.model_.covariance @ difference))
-                name = f"{self._names[j]} − {self._features[first].level}"
-                found.append((name, float(difference @ self.model_.theta), error))
-        return found
-
-    def _chosen_levels(self) -> dict[str, list[int]]:
-        """The columns of the model that are levels, by category."""
-        chosen, categories = set(self._chosen()), dict[str, list[int]]()
-        for j, category in self._levels().items():
-            if j in chosen:
-                categories.setdefault(category, []).append(j)
-        return categories
-
     def prediction_range(self) -> tuple[float, float] | None:
         """All predictions lie in this range; None if the model is a constant."""
         target = self.model_.target
         return (target.centre - target.limit, target.centre + target.limit) if self.model_.terms else None
 
-    def _rows(self, people: bool) -> int:
-        """Records that the unit of privacy may own."""
-        return int(self.rows_per_person) if people else 1
-
-    def _unit(self, people: bool) -> str:
-        return f"{ONE_PERSON}, at most {_rows(self.rows_per_person)}" if people else ONE_RECORD
-
-    def _check_parameters(self, budget: Budget, people: bool = False) -> None:
+    def _check_parameters(self, budget: Budget) -> None:
         if self.k != "auto" and not is_whole(self.k):
             raise ValueError(f'k must be "auto" or a whole number of features, at least 1, got {self.k!r}')
-        if not is_whole(self.rows_per_person):
-            raise ValueError(f"rows_per_person must be a whole number of at least 1, got {self.rows_per_person!r}")
         most = self.max_rows_for_selection
         if most is not None and not is_whole(most):
             raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
-        check_budget(budget, self._rows(people))
+        check_delta(budget)
 
-    def _mu_squared(self, budget: Budget) -> Fraction:
-        """All that the budget allows: steps are chosen on the way."""
-        return adaptive_budget(budget)
+    def _inner(self, budget: Budget, rows: int) -> Budget:
+        check_budget(budget, rows)
+        return budget
 
-    def _open_account(self, budget: Budget, columns: int, noise: Noise, people: bool) -> AdaptiveAccount:  # noqa: ARG002
-        return AdaptiveAccount(budget, noise, self._rows(people))
+    def _has_to_read(self, public: Public) -> bool:
+        return not public.nothing_to_count
 
-    def _learn(self, account: AdaptiveAccount, engine: Engine) -> None:
+    def _check_plan(self, budget: Budget, table: Opened, rows: int) -> None:
+        """Steps are chosen on the way."""
+
+    def _costs(self, budget: Budget, reads: bool, finds: bool, rows: int) -> tuple[Fraction, Fraction]:
+        """All that the budget allows."""
+        del rows  # have been counted by the account
+        extra = Fraction(reserved_delta(budget)) if reads and finds else Fraction()
+        return adaptive_budget(Budget(budget.epsilon, round_down(Fraction(budget.delta) - extra))), extra
+
+    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
+        finds = table.schema is None and bool(table.public.to_find)
+        account = spending.adaptive(reserved_delta(spending.budget) if finds else 0.0)
+        schema = table.schema
+        if schema is None:
+            schema = spending.read_with(account, table, people, ADAPTIVE)
+        engine = spending.records(table.source, schema, people)
         wanted = None if self.k == "auto" else int(self.k)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection)
-        self._set(fitted.model, len(engine))
         self.n_records_ = fitted.records
-        self.warnings_ += fitted.warnings
+        self.warnings_ = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted), *fitted.warnings]
+        self._set(fitted.model.placed([feature.row for feature in engine.features]), len(schema.rows))
+        self._remember(schema)
 
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""
@@ -185,9 +155,13 @@ class PrivateLinearRegression(PrivateRegressor):
     def _predict(self, table: Table) -> Float64:
         return self.model_.predict(table)
 
+    def _learn(self, account: Any, engine: Engine) -> None:
+        """Not used: what is learned comes with what it is shown as."""
+        raise NotImplementedError
+
     def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        interval, outer, levels = self.confidence_interval(), self.model_.outer(), self._levels()
+        interval, outer = self.confidence_interval(), self.model_.outer()
         coefficients = [
             Coefficient(
                 self._names[j],
@@ -195,7 +169,7 @@ class PrivateLinearRegression(PrivateRegressor):
                 _finite(self.standard_error_[j]),
                 *map(_finite, (*interval[j], *self.linear_range_[j])),
                 *outer.get(j, (None, None, None)),
-                level=j in levels,
+                level=self._features[j].category is not None,
             )
             for j in self._chosen()
         ]
@@ -209,10 +183,6 @@ class PrivateLinearRegression(PrivateRegressor):
             self._facts(),
             list(self.warnings_),
             self.receipt_,
-            [
-                Coefficient(name, value, *map(_finite, (error, value - Z95 * error, value + Z95 * error)), level=True)
-                for name, value, error in self.level_differences()
-            ],
             saved=saved(self, target, self._saved()),
         )
 
@@ -233,23 +203,14 @@ class PrivateLinearRegression(PrivateRegressor):
         if ends is None:
             return [f"A constant, from about {records} records."]
         facts = [
-            f"A linear model of {used} of {len(self._names)} features, from about {records} records.",
+            f"A linear model of {used} of {len(self._used)} features, from about {records} records.",
             f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
             facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
-        compared = [category for category, levels in self._chosen_levels().items() if len(levels) > 1]
-        if compared:
-            facts.append(
-                f"Levels of one category ({listed(compared)}) can only be compared with each other: their differences "
-                "count, not single coefficients and intervals."
-            )
+        facts += reference_notes(self.schema_, self._chosen())
         return facts
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _finite(value: float) -> float | None:

@@ -9,41 +9,37 @@ from math import sqrt
 
 import numpy as np
 
-from privreg.engines.base import TARGET, Engine, PreparedColumns, Ranking
+from privreg._format import listed
+from privreg.engines.base import TARGET, Engine, Ranking
 from privreg.estimators.private_linear.design import unexplained
-from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
+from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import finish, grow, moments, newton
+from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spreads
 from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
-from privreg.estimators.private_linear.state import WIDE_SIZE, Setting, State
-from privreg.kernels.totals import Column
-from privreg.kernels.values import Distances
+from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
-from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
 from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
-from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import pick_epsilon
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 SMALLEST_COUNT = 20.0
-FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
-SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
-TARGET_LIMIT = 8.0  # and the target's, or more when the data can carry it:
+TARGET_LIMIT = 8.0  # the target's limit is at most so many standard deviations, or more when the data can carry it:
 TARGET_SIZE = 2000  # from this S on it grows with √S
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
-RELIABLE = 12.0  # log-weight by which the median must be able to stand out from the grid
 DOUBTFUL = 0.5  # part of the slopes' squared length that may be noise before a warning says so
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The model, a cautious (low) estimate of the number of records, and what may be wrong, in plain words."""
+    """The model, the noisy number of records, a cautious (low) one, and what may be wrong, in plain words."""
 
     model: WinsorisedModel
+    counted: float
     records: float
     warnings: list[str]
 
@@ -55,21 +51,23 @@ def fit(account: AdaptiveAccount, engine: Engine, wanted: int | None, most_rows:
     constant = not setting.schedule.columns or not state.spread.sure
     state = settle_for_a_constant(setting, state) if constant else regress(setting, state)
     assert state.model is not None
-    return Fitted(state.model, setting.records, warnings(setting, state))
+    return Fitted(state.model, setting.counted, setting.records, warnings(setting, state))
 
 
 def warnings(setting: Setting, state: State) -> list[str]:
     """What may be wrong with the fit; decided from released values only."""
     schedule, texts = setting.schedule, []
     if not schedule.columns:
-        texts.append("the model is a constant: these are too few records for more at this budget.")
+        few = "no column can be used." if not len(setting.engine) else "too few records for more at this budget."
+        texts.append(f"the model is a constant: {few}")
     elif not state.spread.sure:
         texts.append("the model is a constant: the target's spread drowned in noise, or is tiny beside its size.")
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
         texts.append("the centre of the target is unreliable at this budget: all predictions may be far off.")
     if state.lost:
-        lost = "1 column" if len(state.lost) == 1 else f"{len(state.lost)} columns"
-        texts.append(f"the spread of {lost} drowned in noise, or is tiny beside its size: no use is made of it.")
+        names = listed([setting.engine.features[j].name for j in state.lost])
+        its = "its" if len(state.lost) == 1 else "their"
+        texts.append(f"{names}: too little data at this budget to find {its} scale; left out.")
     if state.terms and state.doubt > DOUBTFUL:
         texts.append("most of what the fit found may be noise.")
     return texts
@@ -82,7 +80,8 @@ def count_records(account: AdaptiveAccount, engine: Engine, wanted: int | None, 
     counted = max(noisy_count(account, event, engine.n_records), SMALLEST_COUNT)
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
     size = records * sqrt(mu_squared)
-    schedule = make_schedule(size, len(engine), wanted)
+    known = sum(feature.share is not None for feature in engine.features)
+    schedule = make_schedule(size, len(engine), wanted, known)
     kept = KEPT_ALL if most_rows is None else rate_for(most_rows, records)
     if not schedule.columns:
         again = plan_noisy_count("count the records again", schedule.recount * mu_squared)
@@ -97,8 +96,8 @@ def read_target(setting: Setting) -> State:
     """Median, spread, and how far the mean lies from the median."""
     schedule, values = setting.schedule, setting.engine.column(TARGET)
     most = TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE))
-    median = _median(setting, "median of the target", values, schedule.target_median)
-    (spread,) = _spreads(setting, "spread of the target", values, median, schedule.target_histogram, [most])
+    median = find_median(setting, "median of the target", values, schedule.target_median)
+    (spread,) = find_spreads(setting, "spread of the target", values, median, schedule.target_histogram, [most])
     clip = spread.distance(MEAN_LEVEL)
     event = plan_clipped_sum("mean of the target", setting.share(schedule.target_mean), purpose="target")
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
@@ -115,71 +114,8 @@ def settle_for_a_constant(setting: Setting, state: State) -> State:
     if setting.schedule.columns:
         rest = 1 - COUNT - setting.schedule.target
         values = setting.engine.column(TARGET)
-        target = replace(target, centre=_median(setting, "median of the target again", values, rest))
-    return replace(state, model=WinsorisedModel(target, (), np.zeros(1), np.full((1, 1), np.nan)))
-
-
-def _median(setting: Setting, name: str, values: Column, part: float, column: int | None = None) -> float:
-    epsilon, purpose = pick_epsilon(setting.share(part)), _purpose(column)
-    return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=column), values)
-
-
-def _spreads(
-    setting: Setting,
-    name: str,
-    values: Column,
-    centre: float,
-    part: float,
-    most: list[float],
-    column: int | None = None,
-) -> list[Spread]:
-    """One noisy histogram, read with each of the limits."""
-    event = plan_histogram(name, setting.share(part), purpose=_purpose(column), column=column)
-    histogram = noisy_histogram(setting.account, event, values, centre)
-    return [read_spread(histogram, event.scale / event.grid, setting.records, m) for m in most]
-
-
-def _purpose(column: int | None) -> str:
-    return "target" if column is None else "columns"
-
-
-# ---- columns
-
-
-def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
-    """Centres and spreads of these columns. Second terms, for long tails, come after all others.
-
-    Centres come first, then spreads, so that two or three passes over the records serve all columns.
-    """
-    schedule, columns = setting.schedule, PreparedColumns(setting.engine, chosen)
-    part = schedule.medians / schedule.columns
-    prepare_medians(columns, plan_median("", pick_epsilon(setting.share(part))))
-    centres = [
-        _median(setting, f"median of column {j}", column, part, j) for j, column in zip(chosen, columns, strict=True)
-    ]
-    columns.prepare([Distances(centre) for centre in centres])
-    limits = [FEATURE_LIMIT]
-    if setting.two_terms:
-        limits.append(FEATURE_LIMIT * sqrt(setting.size / WIDE_SIZE))
-    first: list[tuple[Term, Spread]] = []
-    second: list[tuple[Term, Spread]] = []
-    part = schedule.histograms / schedule.columns
-    for j, column, centre in zip(chosen, columns, centres, strict=True):
-        narrow, *wider = _spreads(setting, f"spread of column {j}", column, centre, part, limits, j)
-        first.append((Term(j, Scale(centre, narrow.limit, narrow.unit)), narrow))
-        for wide in wider:
-            enough = wide.beyond(narrow.limit) * setting.records >= SECOND_TERM
-            if enough and len(chosen) + len(second) < setting.room:
-                second.append((Term(j, Scale(centre, wide.limit, wide.unit)), wide))
-    squares = state.squares
-    for _, spread in first + second:
-        squares += spread.mean_square
-    return replace(
-        state,
-        terms=(*state.terms, *(term for term, _ in first + second)),
-        lost=(*state.lost, *(term.column for term, spread in first + second if not spread.sure)),
-        squares=squares,
-    )
+        target = replace(target, centre=find_median(setting, "median of the target again", values, rest))
+    return replace(state, model=_constant(target))
 
 
 def choose(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:
@@ -219,4 +155,10 @@ def regress(setting: Setting, state: State) -> State:
             state = add_columns(setting, state, choose(setting, state, left, later, ranking))
         state = grow(state)
         state = newton(setting, state, moments(setting, state, phase))
+    if not state.terms:  # no column has a scale
+        return replace(state, model=_constant(state.target))
     return finish(setting, state, moments(setting, state, last))
+
+
+def _constant(target: Scale) -> WinsorisedModel:
+    return WinsorisedModel(target, (), np.zeros(1), np.full((1, 1), np.nan))

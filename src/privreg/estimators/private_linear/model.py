@@ -1,6 +1,7 @@
 """A linear model of winsorised columns: what `PrivateLinearRegression` releases, and how it predicts."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from privreg._types import Float64
 from privreg.data.tables import Table
-from privreg.results.json_values import entries, fields, number, numbers, require, whole
+from privreg._json import entries, fields, number, numbers, require, whole
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,14 @@ class WinsorisedModel:
         require(len(rows) == theta.size, "covariance must be square")
         return cls(target, tuple(terms), theta, np.array(rows))
 
+    def placed(self, rows: Sequence[int]) -> "WinsorisedModel":
+        """The same model, whose columns have these places among all that is shown."""
+        return replace(self, terms=tuple(replace(term, column=rows[term.column]) for term in self.terms))
+
     def predict(self, table: Table) -> Float64:
         result = np.full(table.n_rows, self.theta[0])
         for term, weight in zip(self.terms, self.theta[1:], strict=True):
-            result += weight * term.scale.apply(table[term.column])
+            result += weight * term.scale.apply(table.row(term.column))
         most = self.target.limit / self.target.unit
         return self.target.centre + self.target.unit * np.clip(result, -most, most)
 

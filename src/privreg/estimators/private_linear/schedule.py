@@ -40,6 +40,7 @@ class Schedule:
     target_mean: float
     recount: float = 0.0
     selection: float = 0.0
+    unknown: int = 0  # columns, at most, whose scale has to be found
     medians: float = 0.0
     histograms: float = 0.0
     quantile: float = 0.0
@@ -56,8 +57,11 @@ class Schedule:
         return COUNT + self.target + self.recount + columns + 2 * self.quantile + self.regression
 
 
-def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
-    """For data of this size with `available` columns, of which a user wants at most `wanted`."""
+def make_schedule(size: float, available: int, wanted: int | None, known: int = 0) -> Schedule:
+    """For data of this size with `available` columns, of which a user wants at most `wanted`.
+
+    The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
+    """
     if size < SMALLEST_SIZE:
         return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
     capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
@@ -65,6 +69,7 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
     if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
         columns = available
     columns = min(columns, wanted or columns)
+    unknown = min(columns, available - known)
     median, histogram, mean = (
         min(max((enough / size) ** 2, low), high)
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
@@ -72,6 +77,7 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
     rest = 1 - COUNT - median - histogram - mean
     selection = SELECTION if columns < available else 0.0
     quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
+    scales = unknown / columns if columns else 0.0
     return Schedule(
         columns,
         capacity,
@@ -79,8 +85,9 @@ def make_schedule(size: float, available: int, wanted: int | None) -> Schedule:
         histogram,
         mean,
         selection=rest * selection,
-        medians=rest * MEDIANS,
-        histograms=rest * HISTOGRAMS,
+        unknown=unknown,
+        medians=rest * MEDIANS * scales,
+        histograms=rest * HISTOGRAMS * scales,
         quantile=rest * quantile,
-        regression=rest * (1 - selection - MEDIANS - HISTOGRAMS - 2 * quantile),
+        regression=rest * (1 - selection - (MEDIANS + HISTOGRAMS) * scales - 2 * quantile),
     )

@@ -1,6 +1,6 @@
 """What a fit knows: what is fixed from the count of the records on, and what each phase hands to the next."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -54,13 +54,19 @@ class State:
     target: Scale
     spread: Spread  # of the target
     terms: tuple[Term, ...] = ()
-    lost: tuple[int, ...] = ()  # columns whose spread was not found
+    lost: tuple[int, ...] = ()  # columns whose scale was not found
     squares: float = 1.0  # mean squared norm of a record in the frame
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))
     directions: Directions | None = None
     model: WinsorisedModel | None = None  # at the end
     doubt: float = 1.0  # expected squared error of the model's slopes, as a part of their squared length
+
+    def with_terms(self, terms: list[tuple[Term, float]], lost: list[int]) -> "State":
+        """With these terms, of which the mean squares are given, and columns that have none."""
+        squares = self.squares + sum(square for _, square in terms)
+        added = tuple(term for term, _ in terms)
+        return replace(self, terms=(*self.terms, *added), lost=(*self.lost, *lost), squares=squares)
 
     @property
     def design(self) -> Design:

@@ -1,0 +1,279 @@
+"""What is known about the columns of a table before a model is fitted: kinds, levels, and what is left out and why.
+
+A schema is public: it was declared, or released by the private reading step (docs/proofs/reading.md). It is a part of
+the model file, and later fits on the same table may use it again at no cost.
+
+Codes of a category are the numbers of its levels; then come one for all other values and one for missing ones. They are
+numbers, not names, so that a level may be spelled "(other)" or "a=b" and is just a level.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from privreg._json import entries, fields, flag, number, require, text
+from privreg.data.features import Feature
+from privreg.errors import SchemaError
+
+Level = str | int | float | bool
+NUMBER, DATE, BOOLEAN, CATEGORY = "number", "date", "boolean", "category"
+KINDS = (NUMBER, DATE, BOOLEAN, CATEGORY)
+OTHER, MISSING = "(other)", "(missing)"  # as people read them
+FORMAT, VERSION = "privreg schema", 1
+_FIELDS = "name kind left_out mark levels found counts reference other missing n_other n_missing centre range"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind, and what was declared or released about it. Counts are noisy."""
+
+    name: str
+    kind: str
+    left_out: str = ""  # why it is not used; empty if it is
+    mark: str = "."  # decimal mark of numbers in text
+    levels: tuple[Level, ...] = ()
+    found: bool = False  # whether the levels were found in the data, and are text
+    counts: tuple[float, ...] | None = None  # records of each level
+    reference: int | None = None  # the level that the others are compared with; None: each has a feature
+    other: bool = False  # whether all other values together have a feature; if not, they count as the reference
+    missing: bool = False  # whether missing values have one, where they are not left out
+    n_other: float | None = None
+    n_missing: float | None = None
+    centre: float | None = None  # of a number: what a missing one counts as
+    range: tuple[float, float] | None = None  # of a number: known from outside the data
+
+    @property
+    def has_levels(self) -> bool:
+        return self.kind in (BOOLEAN, CATEGORY)
+
+    @property
+    def other_code(self) -> int:
+        return len(self.levels)
+
+    @property
+    def missing_code(self) -> int:
+        return len(self.levels) + 1
+
+    def features(self, source: int, schema: "Schema") -> list[Feature]:
+        """The features made from this column, which is number `source` of the table."""
+        if not self.has_levels:
+            return [Feature(self.name, source, centre=self.centre if schema.fill else None, range=self.range)]
+        records = schema.records
+
+        def feature(code: int, label: Any, count: float | None) -> Feature:
+            if count is None or not records:
+                return Feature(f"{self.name}={label}", source, code, self.name, label)
+            share, noise = min(max(count / records, 0.0), 1.0), schema.level_noise / records
+            return Feature(f"{self.name}={label}", source, code, self.name, label, share, noise)
+
+        counts: Sequence[float | None] = self.counts or [None] * len(self.levels)
+        found = [
+            feature(code, level, count)
+            for code, (level, count) in enumerate(zip(self.levels, counts, strict=True))
+            if code != self.reference
+        ]
+        if self.other:
+            found.append(feature(self.other_code, OTHER, self.n_other))
+        if self.missing and schema.fill:
+            found.append(feature(self.missing_code, MISSING, self.n_missing))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in _FIELDS.split()}
+
+    @classmethod
+    def from_dict(cls, record: Any) -> "Column":
+        """From what `to_dict` gave; ValueError for nonsense."""
+        fields(record, _FIELDS)
+        name = text(record["name"], "name of a column")
+        what = f"column {name!r}"
+        levels = entries(record["levels"], f"{what}: levels", _level)
+        require(len({(type(v) is bool, v) for v in levels}) == len(levels), f"{what}: levels must be different")
+        counts = record["counts"]
+        if counts is not None:
+            counts = tuple(entries(counts, f"{what}: counts", number))
+            require(len(counts) == len(levels), f"{what}: counts must fit the levels")
+        reference = record["reference"]
+        require(
+            reference is None or (type(reference) is int and 0 <= reference < len(levels)),
+            f"{what}: reference must be the number of a level",
+        )
+        kind, mark = text(record["kind"], what), text(record["mark"], what)
+        require(kind in KINDS and mark in (".", ","), f"{what}: no such kind")
+        require(bool(levels) == (kind in (BOOLEAN, CATEGORY)) or bool(record["left_out"]), f"{what}: no levels")
+        found = flag(record["found"], what)
+        require(not found or all(isinstance(level, str) for level in levels), f"{what}: levels must be text")
+        return cls(
+            name,
+            kind,
+            text(record["left_out"], what),
+            mark,
+            tuple(levels),
+            found,
+            counts,
+            reference,
+            flag(record["other"], what),
+            flag(record["missing"], what),
+            _number(record["n_other"], what),
+            _number(record["n_missing"], what),
+            _number(record["centre"], what),
+            None if record["range"] is None else checked_range(name, record["range"]),
+        )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order, and the decimal mark of its target.
+
+    `records` is a noisy count of all records, complete or not; None if nothing was released. `level_noise` is the
+    standard deviation of the noise of each level's count.
+    """
+
+    columns: tuple[Column, ...]
+    records: float | None = None
+    level_noise: float = 0.0
+    target_mark: str = "."
+    fill: bool = False  # whether missing values are filled in; if not, records without a value are left out
+    warnings: tuple[str, ...] = ()  # what may be wrong, in plain sentences
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def features(self) -> list[Feature]:
+        """What models compute with, without the columns that are left out."""
+        return [f for f in self.rows if not self.columns[f.source].left_out]
+
+    @property
+    def rows(self) -> list[Feature]:
+        """The same with one feature for each column that is left out: what is shown of a model, in order."""
+        found = [
+            feature
+            for source, column in enumerate(self.columns)
+            for feature in (
+                [Feature(column.name, source)] if column.left_out else column.features(source, self)
+            )
+        ]
+        return [replace(feature, row=row) for row, feature in enumerate(found)]
+
+    @property
+    def left_out(self) -> dict[str, list[str]]:
+        """Names of the columns that are left out, by the reason."""
+        found: dict[str, list[str]] = {}
+        for column in self.columns:
+            if column.left_out:
+                found.setdefault(column.left_out, []).append(column.name)
+        return found
+
+    def choose(self, names: Sequence[str]) -> "Schema":
+        """Of these columns only, in this order; SchemaError if it lacks one."""
+        known = {column.name: column for column in self.columns}
+        for name in names:
+            if name not in known:
+                raise SchemaError(f"the schema has no column {name!r}: it was read from another table")
+        return replace(self, columns=tuple(known[name] for name in names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "records": self.records,
+            "level_noise": self.level_noise,
+            "target_mark": self.target_mark,
+            "fill": self.fill,
+            "warnings": list(self.warnings),
+            "columns": [column.to_dict() for column in self.columns],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Any) -> "Schema":
+        """From what `to_dict` gave; ValueError for nonsense."""
+        fields(record, "records level_noise target_mark fill warnings columns")
+        columns = entries(record["columns"], "columns", lambda v, _: Column.from_dict(v))
+        require(len({c.name for c in columns}) == len(columns), "columns must have different names")
+        mark = text(record["target_mark"], "target_mark")
+        require(mark in (".", ","), "target_mark must be a point or a comma")
+        return cls(
+            tuple(columns),
+            _number(record["records"], "records"),
+            number(record["level_noise"], "level_noise"),
+            mark,
+            flag(record["fill"], "fill"),
+            tuple(entries(record["warnings"], "warnings", text)),
+        )
+
+
+def declared_columns(
+    names: Sequence[str], categories: Mapping[str, Sequence[Level]] | None = None, full: bool = False
+) -> tuple[Column, ...]:
+    """Numbers, and categories with these levels, of which the first is the reference unless coding is `full`."""
+    categories = categories or {}
+    reference = None if full else 0
+    return tuple(
+        Column(name, CATEGORY, levels=tuple(categories[name]), reference=reference)
+        if name in categories
+        else Column(name, NUMBER)
+        for name in names
+    )
+
+
+def checked_range(name: str, value: Any) -> tuple[float, float]:
+    """Two finite numbers in order; ValueError otherwise."""
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"the range of column {name!r} must be two numbers, got {value!r}") from None
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise ValueError(f"the range of column {name!r} must be two finite numbers, the lower one first, got {value!r}")
+    return low, high
+
+
+def checked_levels(name: Any, levels: Any) -> tuple[Level, ...]:
+    """Declared levels: text, numbers or booleans, all of one sort; SchemaError otherwise."""
+    if isinstance(levels, str) or not isinstance(levels, Sequence) and not hasattr(levels, "__iter__"):
+        raise SchemaError(f"the levels of column {name!r} must be a list, got {levels!r}")
+    plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
+    if not plain:
+        raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
+    sorts = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in plain}
+    if len(sorts) > 1 or not sorts <= {str, float, bool} or any(isinstance(v, float) and not isfinite(v) for v in plain):
+        raise SchemaError(f"the levels of column {name!r} must be all text or all numbers")
+    if len(set(plain)) < len(plain):
+        raise SchemaError(f"a level of column {name!r} is declared twice")
+    return plain
+
+
+def save_schema(schema: Schema, path: str | PathLike[str], receipt: Mapping[str, Any]) -> None:
+    """Write a schema, and what it cost, as plain JSON, whole or not at all."""
+    raise NotImplementedError((fspath(path), receipt, schema))
+
+
+def load_schema(path: str | PathLike[str]) -> Schema:
+    """Read a schema that `privreg schema --out` wrote."""
+    try:
+        content = json.loads(Path(path).read_bytes().decode())
+        require(isinstance(content, dict) and content.get("format") == FORMAT, "it is not a privreg schema")
+        require(content.get("version") == VERSION, "it was written by another version of privreg")
+        return Schema.from_dict(content["schema"])
+    except (ValueError, KeyError, RecursionError) as error:
+        reason = error if isinstance(error, ValueError) and not isinstance(error, UnicodeDecodeError) else "it is damaged"
+        raise SchemaError(f"{fspath(path)} cannot be used as a schema: {reason}") from None
+
+
+def _level(value: Any, what: str) -> Level:
+    require(isinstance(value, str | int | float | bool), f"{what} must be text or numbers")
+    require(not isinstance(value, float) or isfinite(value), f"{what} must be finite")
+    level: Level = value
+    return level
+
+
+def _number(value: Any, what: str) -> float | None:
+    return None if value is None else number(value, what)

@@ -1,0 +1,132 @@
+"""Where the values of columns lie and how far they spread: the terms of the design, and columns that have no scale."""
+
+from math import sqrt
+from typing import NamedTuple
+
+from privreg.data.features import Feature
+from privreg.engines.base import PreparedColumns
+from privreg.estimators.private_linear.model import Scale, Term
+from privreg.estimators.private_linear.state import WIDE_SIZE, Setting, State
+from privreg.kernels.totals import Column
+from privreg.kernels.values import Distances
+from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
+from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
+from privreg.privacy.events import pick_epsilon
+
+# What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
+FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
+SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
+LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
+RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
+
+
+class _Found(NamedTuple):
+    """How a column is winsorised and scaled, and the spread that was read for it."""
+
+    scale: Scale
+    spread: Spread
+
+
+def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
+    """Terms for these columns; those without a scale are left out. Second terms, for long tails, come after all others.
+
+    Of levels it is known how many records have them, and that is their scale.
+    """
+    features = setting.engine.features
+    searched = [j for j in chosen if features[j].share is None]
+    found = dict(zip(searched, _scales(setting, searched), strict=True))
+    first: list[tuple[Term, float]] = []
+    second: list[tuple[Term, float]] = []
+    lost: list[int] = []
+    for j in chosen:
+        scale = level_scale(features[j])
+        if j not in found and scale is not None:
+            first.append((Term(j, scale), 1.0))
+            continue
+        if j not in found or not found[j][0].spread.sure:
+            lost.append(j)
+            continue
+        narrow, *wider = found[j]
+        first.append((Term(j, narrow.scale), narrow.spread.mean_square))
+        for wide in wider:
+            enough = wide.spread.beyond(narrow.spread.limit) * setting.records >= SECOND_TERM
+            if enough and len(chosen) + len(second) < setting.room:
+                second.append((Term(j, wide.scale), wide.spread.mean_square))
+    return state.with_terms([*first, *second], lost)
+
+
+def level_scale(feature: Feature) -> Scale | None:
+    """Centre and unit of a 0/1 column, by the noisy part of the records that have it; None if that may be 0 or all."""
+    share, doubt = feature.share or 0.0, LEVEL_DOUBT * feature.share_noise
+    if not doubt < share < 1 - doubt:
+        return None
+    return Scale(share, max(share, 1 - share), sqrt(share * (1 - share)))
+
+
+def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
+    """Of each column the scale with the usual limit, and perhaps one with a wider limit.
+
+    Centres come first, then spreads, so that two or three passes over the records serve all columns.
+    """
+    if not columns:
+        return []
+    schedule, features = setting.schedule, setting.engine.features
+    prepared = PreparedColumns(setting.engine, columns)
+    centres = _centres(setting, columns, prepared)
+    prepared.prepare([Distances(centre) for centre in centres])
+    limits = [FEATURE_LIMIT]
+    if setting.two_terms:
+        limits.append(FEATURE_LIMIT * sqrt(setting.size / WIDE_SIZE))
+    part = schedule.histograms / schedule.unknown
+    found = []
+    for j, values, centre in zip(columns, prepared, centres, strict=True):
+        row = features[j].row
+        spreads = find_spreads(setting, f"spread of column {row}", values, centre, part, limits, row)
+        found.append([_Found(_bounded(features[j], Scale(centre, s.limit, s.unit)), s) for s in spreads])
+    return found
+
+
+def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) -> list[float]:
+    """Medians, where the centre is not known already and no range has to stand in for one."""
+    part = setting.schedule.medians / setting.schedule.unknown
+    epsilon = pick_epsilon(setting.share(part))
+    reliable = epsilon * setting.records / 2 >= RELIABLE
+    features = [setting.engine.features[j] for j in columns]
+    asked = [f.centre is None and (reliable or f.range is None) for f in features]
+    prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan_median("", epsilon))
+    centres = []
+    for feature, ask, values in zip(features, asked, prepared, strict=True):
+        low, high = feature.range or (-float("inf"), float("inf"))
+        if ask:
+            centre = find_median(setting, f"median of column {feature.row}", values, part, feature.row)
+        else:
+            centre = (low + high) / 2 if feature.centre is None else feature.centre
+        centres.append(min(max(centre, low), high))
+    return centres
+
+
+def _bounded(feature: Feature, scale: Scale) -> Scale:
+    """With a limit that does not go beyond the range, if that is known."""
+    if feature.range is None:
+        return scale
+    most = max(scale.centre - feature.range[0], feature.range[1] - scale.centre)
+    return Scale(scale.centre, min(scale.limit, most), min(scale.unit, most))
+
+
+def find_median(setting: Setting, name: str, values: Column, part: float, row: int | None = None) -> float:
+    """A noisy median, at this part of the budget."""
+    epsilon, purpose = pick_epsilon(setting.share(part)), _purpose(row)
+    return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=row), values)
+
+
+def find_spreads(
+    setting: Setting, name: str, values: Column, centre: float, part: float, most: list[float], row: int | None = None
+) -> list[Spread]:
+    """One noisy histogram, read with each of the limits."""
+    event = plan_histogram(name, setting.share(part), purpose=_purpose(row), column=row)
+    histogram = noisy_histogram(setting.account, event, values, centre)
+    return [read_spread(histogram, event.scale / event.grid, setting.records, m) for m in most]
+
+
+def _purpose(row: int | None) -> str:
+    return "target" if row is None else "columns"

@@ -1,0 +1,373 @@
+"""Reading a table: from raw cells to a released schema, before an estimator sees a number.
+
+What is public is settled first: declared kinds, levels and ranges, and what types say. The rest is found out privately:
+the number of records, what kind of cells each column of text holds and how many are missing, which values are common,
+and, if missing values are to be filled in, the centre of each column of numbers. Everything released here is an event
+of the account; what is made of it is post-processing and never fails.
+
+Proof: docs/proofs/reading.md, docs/proofs/kinds.md, docs/proofs/levels.md. Exact check: tests/audit/test_replay.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from privreg._types import Float64
+from privreg.data.cells import COMMA, DATE as DATES, MISSING, POINT, TEXT as TEXTS, TRUTH, WHOLE
+from privreg.data.encode import read_numbers
+from privreg.data.raw import NUMBER, OTHER_TYPE, TEXT, TIME, Cells, ColumnType
+from privreg.data.schema import BOOLEAN, CATEGORY, DATE, Column, Level, Schema, checked_levels, checked_range
+from privreg.engines.base import Source
+from privreg.errors import SchemaError
+from privreg.kernels.values import Window, count_cells, window_near
+from privreg.mechanisms.count import noisy_count, plan_noisy_count
+from privreg.mechanisms.kinds import CountClasses, noisy_classes, plan_kinds
+from privreg.mechanisms.levels import GRID, Common, count_levels
+from privreg.mechanisms.median import in_reach, noisy_median, plan_median, reach_of
+from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.events import LevelCounts, pick_epsilon
+
+Categories = Mapping[Any, Sequence[Any]] | str | None
+
+SMALLEST_COUNT = 20.0
+MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
+CERTAIN = 2.5  # standard deviations of noise by which it must
+MOSTLY = 0.7  # of the values that are there: numbers, dates or truths, for the column to be of that kind
+KIND_NOISE = 30  # counts of kinds aim at noise of a thirtieth of the records
+LEVEL_NOISE = 40  # and those of declared levels at a fortieth
+COMMON = 20  # a value that one record in twenty has is to be found
+SPARE = 0.5  # part of a standard deviation: values of fewer records are not looked at, which saves draws
+MOST_CANDIDATES = 2000  # values looked at, at most, of each column
+MOST_LEVELS = 50  # of a column
+TRUTHS = ("no", "yes")
+
+EMPTY = "almost no values"
+HALF_EMPTY = "too many missing values"
+NO_COMMON = "no value is common enough"
+CONSTANT = "almost all records have the same value"
+NO_USE = "its type cannot be used"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Parts of an account's budget that reading may take: of each step the most, of levels also the least."""
+
+    count: float
+    kinds: float
+    typed_kinds: float  # if no column is text: only missing values are counted
+    levels: tuple[float, float]
+    centres: float
+
+
+ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05)  # of all of it
+FIXED = Shares(0.05, 0.25, 0.25, (0.3, 0.5), 0.2)  # of the part that is set aside for reading
+
+
+@dataclass(frozen=True)
+class Public:
+    """What is known of the offered columns without looking at a record. None where the kind must be found out."""
+
+    columns: dict[str, Column | None]
+    types: Mapping[str, ColumnType]
+    text_target: bool
+    named: frozenset[str] = frozenset()  # columns that the user asked for: they are used even if half empty
+    fill: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def to_find(self) -> list[str]:
+        """Columns whose kind, and perhaps levels, only the data tell."""
+        return [name for name, column in self.columns.items() if column is None]
+
+    @property
+    def nothing_to_count(self) -> bool:
+        """Whether the types say all: numbers, none of which can be missing."""
+        known = all(self.types[name].never_missing for name in self.columns)
+        return known and not (self.fill or self.text_target) and not any(c and c.has_levels for c in self.columns.values())
+
+    @property
+    def schema(self) -> Schema:
+        """If nothing has to be found out."""
+        columns = tuple(column for column in self.columns.values() if column is not None)
+        return Schema(columns, fill=False, warnings=self.notes)
+
+
+def settle(
+    source: Source,
+    categories: Categories = None,
+    ranges: Mapping[str, Any] | None = None,
+    missing: str = "drop",
+    named: frozenset[str] = frozenset(),
+) -> Public:
+    """What types and declarations say; SchemaError or ValueError for declarations that do not fit."""
+    by_type = isinstance(categories, str)
+    if by_type and categories != "dtype":
+        raise ValueError(f'categories must be "dtype" or levels by column, got {categories!r}')
+    declared = {} if by_type else {str(name): levels for name, levels in dict(categories or {}).items()}
+    ranges = {str(name): checked_range(str(name), given) for name, given in dict(ranges or {}).items()}
+    for what, given in (("categories were", declared), ("a range was", ranges)):
+        for name in given:
+            if name not in source.types:
+                raise SchemaError(f"{what} declared for {name!r}, but the table has no such column")
+    columns: dict[str, Column | None] = {}
+    taken: list[str] = []
+    for name, kind in source.types.items():
+        levels = declared.get(name)
+        if levels is None and kind.category and by_type:
+            levels = source.levels(name)
+            if levels is None:
+                raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
+            taken.append(name)
+        columns[name] = _settled(name, kind, levels, ranges.get(name))
+    notes = (f"The levels of {', '.join(taken)} are taken as public, because they came with the data's type.",) if taken else ()
+    return Public(columns, source.types, source.target_type.kind == TEXT, named, missing == "fill", notes)
+
+
+def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:
+    if levels is not None:
+        given = checked_levels(name, levels)
+        if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
+            raise SchemaError(f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels")
+        if bounds is not None:
+            raise SchemaError(f"column {name!r} has declared levels, so it cannot have a range")
+        return Column(name, CATEGORY, levels=given, reference=0)
+    if kind.levels is not None:
+        return Column(name, CATEGORY, levels=checked_levels(name, kind.levels), reference=0)
+    if kind.kind == OTHER_TYPE:
+        return Column(name, NUMBER, left_out=NO_USE)
+    if kind.kind == BOOLEAN:
+        return Column(name, BOOLEAN, levels=(False, True), reference=0)
+    if bounds is not None or kind.kind == NUMBER:  # who knows a range knows that they are numbers
+        return Column(name, NUMBER, range=bounds)
+    return Column(name, DATE) if kind.kind == TIME else None
+
+
+# ---- what is found out
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What has been released so far."""
+
+    account: AdaptiveAccount
+    source: Source
+    public: Public
+    shares: Shares
+    mu_squared: float  # the whole budget that shares are parts of
+    records: float  # a cautious (low) count
+    classes: dict[str | None, Float64] = field(default_factory=dict)  # noisy counts by column; None is the target
+    class_noise: float = 0.0
+
+    def share_for(self, noise: float, columns: int, low: float, high: float) -> float:
+        """μ² for counts of so many columns with noise of about records/noise, between two parts of the budget."""
+        wanted = columns * (noise / self.records) ** 2
+        return min(max(wanted, low * self.mu_squared), high * self.mu_squared)
+
+
+def read(account: AdaptiveAccount, source: Source, public: Public, shares: Shares, rows: int = 1) -> Schema:
+    """Spend a part of the account's budget on a schema. `rows` is the number of records that a person may have."""
+    mu_squared = account.mu_squared * (1 - 1e-9)
+    event = plan_noisy_count("count all records", shares.count * mu_squared)
+    counted = noisy_count(account, event, source.n_rows)
+    records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
+    reading = _count_kinds(_Reading(account, source, public, shares, mu_squared, records))
+    columns = {name: _with_kind(reading, name) for name in public.columns}
+    columns, level_noise = _with_levels(reading, columns, rows)
+    if public.fill:
+        columns = _with_centres(reading, columns)
+    told = (*public.notes, *_doubts(reading))
+    return Schema(tuple(columns.values()), records, level_noise, _mark(reading, None), public.fill, told)
+
+
+def _count_kinds(reading: _Reading) -> _Reading:
+    """Noisy counts of the classes of cells, of all columns that may have missing values or whose kind is not known."""
+    public = reading.public
+    names: list[str | None] = [
+        name
+        for name, column in public.columns.items()
+        if column is None or not (column.left_out or public.types[name].never_missing)
+    ]
+    offered = [name for name in names if name is not None]
+    if public.text_target:
+        names.append(None)
+    if not names:
+        return reading
+    text = public.text_target or any(public.types[name].kind == TEXT for name in offered)
+    most = reading.shares.kinds if text else reading.shares.typed_kinds
+    event = plan_kinds(reading.share_for(KIND_NOISE, len(names), 0.0, most), len(names))
+    counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
+    noisy = noisy_classes(reading.account, event, counts)
+    return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
+
+
+def _with_kind(reading: _Reading, name: str) -> Column:
+    """The column with its kind, and left out if it has too few values."""
+    column, counts = reading.public.columns[name], reading.classes.get(name)
+    if counts is None:
+        assert column is not None
+        return column
+    if column is None:
+        column = _kind_of(reading, name, counts)
+    known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
+    typed = reading.public.types[name].kind != TEXT
+    if typed or column.kind in (BOOLEAN, CATEGORY):
+        lacking = float(counts[MISSING])
+    else:  # what is not of the kind is missing
+        lacking = float(counts.sum() - counts[list(known[column.kind])].sum())
+    noise = reading.class_noise * (1.0 if typed or column.has_levels else sqrt(len(counts)))
+    column = replace(column, n_missing=max(lacking, 0.0))
+    if name in reading.public.named or lacking <= MOST_MISSING * reading.records + CERTAIN * noise:
+        return column
+    return replace(column, left_out=EMPTY if lacking > 0.9 * reading.records else HALF_EMPTY)
+
+
+def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
+    """The kind that most of the values that are there have; text if no other kind has nearly all of them."""
+    groups = {
+        NUMBER: counts[WHOLE] + max(counts[POINT], counts[COMMA]),
+        DATE: counts[DATES],
+        BOOLEAN: counts[TRUTH],
+        CATEGORY: counts[TEXTS],
+    }
+    kind = max(groups, key=lambda each: groups[each])
+    present = sum(max(float(count), 0.0) for i, count in enumerate(counts) if i != MISSING)
+    if groups[kind] < MOSTLY * present - CERTAIN * reading.class_noise:
+        kind = CATEGORY
+    if kind == BOOLEAN:
+        return Column(name, BOOLEAN, levels=TRUTHS, reference=0)
+    return Column(name, kind, mark=_mark(reading, name), found=kind == CATEGORY)
+
+
+def _mark(reading: _Reading, name: str | None) -> str:
+    counts = reading.classes.get(name)
+    return "," if counts is not None and counts[COMMA] > counts[POINT] else "."
+
+
+def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tuple[dict[str, Column], float]:
+    """Common values of columns of text, and counts of the levels of all other categories, in one event; its noise."""
+    used = [column for column in columns.values() if column.has_levels and not column.left_out]
+    found = [column.name for column in used if column.found]
+    declared = [column for column in used if not column.found]
+    if not used:
+        return columns, 0.0
+    account, shares = reading.account, reading.shares
+    low, high = shares.levels if found else (0.0, shares.levels[1])
+    plan = _plan_levels(reading, len(used), rows, LEVEL_NOISE if not found else 0.0, low, high)
+    released, counts = count_levels(account, plan, reading.source, found, declared)
+    noise = plan.scale / plan.grid
+    result = dict(columns)
+    for column in declared:
+        result[column.name] = replace(column, counts=tuple(counts[column.name]))
+    for name in found:
+        result[name] = _with_found(columns[name], released[name])
+    for column in used:
+        if not result[column.name].left_out:
+            result[column.name] = _coded(reading, result[column.name], noise, plan.threshold / plan.grid)
+    return result, noise
+
+
+def _plan_levels(reading: _Reading, columns: int, rows: int, aim: float, low: float, high: float) -> LevelCounts:
+    """Noise such that a value that one record in twenty has passes, as far as the shares allow."""
+    delta = reading.account.extra_delta
+
+    def plan(mu_squared: float) -> LevelCounts:
+        noise = sqrt(columns / mu_squared)
+        least = max(1, ceil(SPARE * noise), int(reading.records / MOST_CANDIDATES))
+        name = "common values"
+        return LevelCounts.costing(name, mu_squared, columns, rows, least, delta, GRID, purpose="reading")
+
+    if aim:
+        return plan(reading.share_for(aim, columns, low, high))
+    first = plan(low * reading.mu_squared or high * reading.mu_squared)
+    enough = first.threshold / first.grid / (reading.records / COMMON)  # how many times too high
+    return plan(min(max(low * enough**2, low), high) * reading.mu_squared)
+
+
+def _with_found(column: Column, common: Common) -> Column:
+    """The most common values first; ties by name. A public bound on their number."""
+    pairs = sorted(zip(common.values, common.counts, strict=True), key=lambda pair: (-pair[1], pair[0]))[:MOST_LEVELS]
+    if not pairs:
+        return replace(column, left_out=NO_COMMON)
+    return replace(column, levels=tuple(v for v, _ in pairs), counts=tuple(c for _, c in pairs), reference=0)
+
+
+def _coded(reading: _Reading, column: Column, noise: float, threshold: float) -> Column:
+    """Whether other and missing values have a feature of their own: if they are common enough to tell."""
+    assert column.counts is not None
+    lacking, records = column.n_missing or 0.0, reading.records
+    rest = max(records - sum(column.counts) - lacking, 0.0)
+    doubt = sqrt(len(column.counts) * noise**2 + reading.class_noise**2)
+    other = column.kind == CATEGORY and rest > max(threshold, 3 * doubt, records / COMMON)
+    missing = reading.public.fill and lacking > max(threshold, 3 * reading.class_noise, records / COMMON)
+    column = replace(column, other=other, missing=missing, n_other=rest)
+    if column.found and len(column.levels) == 1 and not other and not missing:
+        return replace(column, left_out=CONSTANT)
+    return column
+
+
+# ---- centres of columns, for missing values
+
+
+@dataclass(frozen=True)
+class _EachColumn:
+    """One task for each column of numbers, on the values that are there."""
+
+    columns: tuple[Column, ...]
+    tasks: tuple[Any, ...]
+
+    def __call__(self, cells: Cells) -> Any:
+        found = np.empty(len(self.columns), np.object_)
+        for i, (column, task) in enumerate(zip(self.columns, self.tasks, strict=True)):
+            values = read_numbers(cells[column.name], column, fill=False)
+            found[i] = task(np.ascontiguousarray(values[np.isfinite(values)]))
+        return found
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A column whose totals are known."""
+
+    size: int
+    known: dict[Any, Any]
+
+    def total(self, task: Any) -> Any:
+        return self.known[task]
+
+
+def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Column]:
+    """A noisy median of each column of numbers: what a missing one counts as."""
+    used = tuple(c for c in columns.values() if not c.has_levels and not c.left_out)
+    if not used:
+        return columns
+    names = [column.name for column in used]
+    epsilon = pick_epsilon(reading.shares.centres * reading.mu_squared / len(used))
+    cells = reading.source.total_cells(_EachColumn(used, (count_cells,) * len(used)), names)
+    sizes = [int(counts.sum()) for counts in cells]
+    reach = reach_of(plan_median("", epsilon))
+    windows: list[Window] = [
+        window_near(counts, *in_reach(size, reach))[1] for counts, size in zip(cells, sizes, strict=True)
+    ]
+    found = reading.source.total_cells(_EachColumn(used, tuple(windows)), names)
+    result = dict(columns)
+    place = {name: i for i, name in enumerate(columns)}
+    for column, size, counts, window, inside in zip(used, sizes, cells, windows, found, strict=True):
+        event = plan_median(f"centre of {column.name}", epsilon, purpose="reading", column=place[column.name])
+        values = _Counted(size, {count_cells: counts, window: inside})
+        centre = noisy_median(reading.account, event, values)
+        if column.range is not None:
+            centre = min(max(centre, column.range[0]), column.range[1])
+        result[column.name] = replace(column, centre=centre)
+    return result
+
+
+def _doubts(reading: _Reading) -> list[str]:
+    """What may be wrong with the table as a whole, from released values only."""
+    counts, doubts = reading.classes.get(None), []
+    if counts is not None:
+        numbers = counts[WHOLE] + max(counts[POINT], counts[COMMA])
+        if numbers < reading.records / 2 - CERTAIN * reading.class_noise:
+            doubts.append("Most records have no number in the target column: is it the right one, and the separator?")
+    return doubts

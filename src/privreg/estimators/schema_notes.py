@@ -1,0 +1,40 @@
+"""What to know about the columns of a fit, in sentences, from released values only."""
+
+from collections.abc import Sequence
+
+from privreg._format import listed, number
+from privreg.data.schema import Schema
+
+FEW = 0.05  # of the records: so many left out are worth a sentence
+
+
+def left_out_notes(schema: Schema) -> list[str]:
+    """Which columns are not used, and why."""
+    return [f"{listed(names)}: {reason}; left out." for reason, names in schema.left_out.items()]
+
+
+def incomplete(schema: Schema, counted: float) -> list[str]:
+    """How many records are left out because a value is missing, if these are not few."""
+    if schema.records is None:
+        return []
+    share = 1 - counted / schema.records
+    if share > 1 - FEW:
+        return ["Almost no record has a value in every column: is the separator right, and the target?"]
+    if share < FEW:
+        return []
+    keep = "" if schema.fill else '; missing="fill" (--missing fill) keeps them'
+    return [f"About {number(round(100 * share))} % of the records were left out because a value is missing{keep}."]
+
+
+def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
+    """What the levels in the model are compared with."""
+    used, features = set(rows), schema.rows
+    notes = []
+    for source, column in enumerate(schema):
+        own = [f for f in features if f.source == source and f.code is not None]
+        shown = [f for f in own if f.row in used]
+        if not shown or column.reference is None or column.left_out:
+            continue
+        others = "" if len(shown) == len(own) and column.other else " and all values without a row"
+        notes.append(f"{column.name}: each row is the difference from {column.levels[column.reference]}{others}.")
+    return notes

@@ -1,0 +1,79 @@
+"""How a fit spends: a part of the budget for reading the table, if that is needed, and the rest by a plan."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from privreg.data.schema import Schema
+from privreg.engines.base import Engine, Source
+from privreg.estimators.budgets import reading_budget
+from privreg.estimators.reading import FIXED, Shares, read
+from privreg.mechanisms.persons import keep_rows, kept_rows
+from privreg.privacy.account import Account, AdaptiveAccount, PlannedAccount
+from privreg.privacy.accountant import Budget, for_each_record, reserved_delta
+from privreg.privacy.events import Event
+from privreg.privacy.noise import Noise
+from privreg.privacy.receipt import PLANNED, Receipt
+
+@dataclass
+class Spending:
+    """The accounts of one fit. What they have entered is spent, whatever happens."""
+
+    budget: Budget
+    noise: Noise
+    rows: int  # records that the unit of privacy may have
+    progress: Callable[[str], None] | None
+    reading: AdaptiveAccount | None = None
+    accounts: list[Account] = field(default_factory=list)  # of all that comes after reading
+
+    def __post_init__(self) -> None:
+        self.rest = self.budget
+
+    def read(self, table: Any, people: bool) -> Schema:
+        """The schema of a table: known already, or found out with a part of the budget, which is taken off."""
+        if table.schema is not None:
+            known: Schema = table.schema
+            return known
+        reading, self.rest = reading_budget(self.budget)
+        self.reading = AdaptiveAccount(reading, self.noise, self.rows, reserved_delta(reading))
+        self.reading.watch = self.progress
+        return self.read_with(self.reading, table, people, FIXED)
+
+    def read_with(self, account: AdaptiveAccount, table: Any, people: bool, shares: Shares) -> Schema:
+        source = self.cut(table.source) if people else table.source
+        return read(account, source, table.public, shares, self.rows)
+
+    def cut(self, source: Source) -> Source:
+        """The rows that people have in what is counted."""
+        persons = source.row_identities()
+        chosen = np.zeros(persons.size, bool)
+        chosen[kept_rows(persons, self.rows, self.noise)] = True
+        return source.keep(chosen)
+
+    def records(self, source: Source, schema: Schema, people: bool) -> Engine:
+        """The records that the fit is made on."""
+        engine = source.open(schema)
+        return keep_rows(engine, self.rows, self.noise) if people else engine
+
+    def adaptive(self, extra_delta: float) -> AdaptiveAccount:
+        """An account for all of the budget, for events that are chosen on the way."""
+        return self._watched(AdaptiveAccount(self.budget, self.noise, self.rows, extra_delta))
+
+    def plan(self, make: Callable[[Budget], list[Event]], budget: Budget | None = None) -> PlannedAccount:
+        """An account for a plan within the budget, or what reading has left of it."""
+        budget = budget or self.rest
+        return self._watched(PlannedAccount(make(for_each_record(budget, self.rows)), budget, self.noise, self.rows))
+
+    def _watched(self, account: Any) -> Any:
+        account.watch = self.progress
+        self.accounts.append(account)
+        return account
+
+    def receipt(self, unit: str) -> Receipt:
+        """What was spent: reading first, then the events of all accounts, which are of one composition."""
+        events = tuple(event for account in self.accounts for event in account.receipt().own)
+        composition = self.accounts[0].composition if self.accounts else PLANNED
+        whole = Receipt(events, self.rest, self.noise.private, unit, self.rows, composition)
+        return whole if self.reading is None else whole.after(self.reading.receipt(unit), self.budget)
