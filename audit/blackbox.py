@@ -42,7 +42,7 @@ from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Pick, ProposeTestRelease
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 CONFIDENCE = 0.999
 RUNS = 200_000
@@ -98,7 +98,7 @@ def audit_count() -> Audit:
 def audit_noisy_count() -> Audit:
     step = count.plan_noisy_count("count", _mu_squared())
     pairs = calls_of(lambda account, n: count.noisy_count(account, step, n), 0, 1)
-    return along("no record, and one", pairs, claims_for("count (Gaussian)", [step], BOTH, rows=1))
+    return along("no record, and one", pairs, claims_for("count (Gaussian)", [step], BOTH, ADAPTIVE))
 
 
 def _audit_median(name: str, what: str, epsilon: float, values: Float64, new: float) -> Audit:
@@ -140,14 +140,14 @@ def audit_spread() -> Audit:
     step = spread.plan_histogram("spread", _mu_squared())
     tables = np.empty(0), np.array([HUGE])
     pairs = calls_of(lambda account, values: spread.noisy_histogram(account, step, values, 0.0), *tables)
-    return along("no record, and one", pairs, claims_for("spread (histogram)", [step], BOTH, rows=1))
+    return along("no record, and one", pairs, claims_for("spread (histogram)", [step], BOTH, ADAPTIVE))
 
 
 def audit_mean() -> Audit:
     step = mean.plan_clipped_sum("mean", _mu_squared())
     tables = np.empty(0), np.array([HUGE])
     pairs = calls_of(lambda account, values: mean.noisy_clipped_sum(account, step, values, 0.0, 1.0), *tables)
-    return along("no record, and one beyond the clip", pairs, claims_for("clipped mean", [step], BOTH, rows=1))
+    return along("no record, and one beyond the clip", pairs, claims_for("clipped mean", [step], BOTH, ADAPTIVE))
 
 
 def audit_moments() -> Audit:
@@ -167,7 +167,7 @@ def audit_moments() -> Audit:
 
     what = "no record, and one with a row of full length and a residual beyond its clip"
     pairs = calls_of(release, np.empty(0), np.array([HUGE]))
-    return along(what, pairs, claims_for("moments", list(steps.values()), BOTH, rows=1))
+    return along(what, pairs, claims_for("moments", list(steps.values()), BOTH, ADAPTIVE))
 
 
 # ---- selection
@@ -295,7 +295,7 @@ def _audit_fit(name: str, what: str, model: Any, one: Float64, new: Sequence[flo
 
 def _claims_of(name: str, receipt: Receipt) -> list[Claim]:
     """At the δ of the budget, and at one whose tail can be seen."""
-    return [Claim(name, receipt.epsilon, receipt.delta), *claims_for(name, receipt.steps, [LARGE], receipt.rows)]
+    return [Claim(name, receipt.epsilon, receipt.delta), *claims_for(name, receipt.steps, [LARGE], receipt.composition)]
 
 
 def _audit_adassp(rounds: int) -> Audit:

@@ -20,7 +20,7 @@ from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
 from privreg.privacy.noise import Noise, SeededNoise
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import PLANNED, Composition, Receipt
 
 NONE_ADDED = Added()
 Pair = tuple[Call, Call]  # one step on both tables, after the same earlier outputs
@@ -204,9 +204,11 @@ def along(what: str, pairs: list[Pair], claims: Sequence[Claim]) -> Audit:
     return Audit(what, claims, draw)
 
 
-def claims_for(name: str, steps: Sequence[Event], deltas: Sequence[float], rows: int | None = None) -> list[Claim]:
-    """What the receipt of these steps says at each δ; `rows` as there."""
-    receipts = [Receipt(tuple(steps), Budget(1e-9, delta), False, rows=rows) for delta in deltas]
+def claims_for(
+    name: str, steps: Sequence[Event], deltas: Sequence[float], composition: Composition = PLANNED
+) -> list[Claim]:
+    """What the receipt of these steps says at each δ."""
+    receipts = [Receipt(tuple(steps), Budget(1e-9, delta), False, composition=composition) for delta in deltas]
     return [Claim(name, receipt.epsilon, delta) for receipt, delta in zip(receipts, deltas, strict=True)]
 
 

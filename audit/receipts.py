@@ -8,7 +8,7 @@ from math import comb, exp, expm1, log, log1p, pi, sqrt
 from scipy.special import log_ndtr
 
 from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
-from privreg.privacy.receipt import ONE_RECORD, Receipt
+from privreg.privacy.receipt import ADAPTIVE, ONE_RECORD, Receipt
 
 _MARGIN = 1e-6  # of floating point here
 _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
@@ -20,7 +20,7 @@ def wrong_receipt(receipt: Receipt, made: Sequence[Event], rows: int = 1) -> str
         return "the receipt does not list the steps that were made"
     if receipt.private:
         return "the receipt calls seeded noise private"
-    if receipt.rows not in (None, rows) or (rows > 1) != receipt.unit.startswith("one person"):
+    if receipt.rows != rows or (rows > 1) != receipt.unit.startswith("one person"):
         return "the receipt is for another unit"
     epsilon, delta = receipt.epsilon, receipt.delta
     if epsilon > receipt.budget.epsilon or delta > receipt.budget.delta:
@@ -44,7 +44,7 @@ def _entries(made: Sequence[Event]) -> tuple[Event, ...]:
 def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
     """Whether the total is less than the steps must cost."""
     made = receipt.steps
-    if receipt.rows is not None:  # steps chosen on the way: all in μ²
+    if receipt.composition == ADAPTIVE:  # all in μ²
         mu = receipt.rows * sqrt(sum(own_mu_squared(s) for s in made))
         return _compare(gaussian_delta(epsilon, mu), delta)
     draws = [s for s in made if isinstance(s, ProposeTestRelease)]

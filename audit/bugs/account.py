@@ -24,12 +24,15 @@ def _spent_afterwards(self: Account, step: Any, value: int) -> int:
     return result
 
 
+_receipt = Account.receipt
+
+
 def _without_the_last(self: Account, unit: str = "one record") -> Receipt:
-    return Receipt(tuple(self._made[:-1]), self._budget, self._noise.private, unit, self._rows)
+    return replace(_receipt(self, unit), own=tuple(self._made[:-1]))
 
 
 def _always_private(self: Account, unit: str = "one record") -> Receipt:
-    return Receipt(tuple(self._made), self._budget, True, unit, self._rows)
+    return replace(_receipt(self, unit), private=True)
 
 
 _total = accountant.total

@@ -18,7 +18,7 @@ from audit.requested_noise import wrong_noise
 from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 PAIRS = 150  # `make audit` compares thousands
 CHUNKS = [
@@ -220,11 +220,11 @@ def test_a_receipt_that_lists_less_or_covers_less():
     budget = Budget(1.0, 1e-6)
     mu_squared = float(adaptive_budget(budget))
     fine = (Gaussian.costing("a", mu_squared * 0.6, 2**28), Gaussian.costing("b", mu_squared * 0.399, 2**28))
-    receipt = Receipt(fine, budget, False, rows=1)
+    receipt = Receipt(fine, budget, False, composition=ADAPTIVE)
     assert wrong_receipt(receipt, fine) is None
     assert wrong_receipt(receipt, fine[:1]) is not None
     more = (*fine, Gaussian.costing("c", mu_squared * 0.01, 2**28))
-    assert "more than was asked" in wrong_receipt(Receipt(more, budget, False, rows=1), more)
+    assert "more than was asked" in wrong_receipt(Receipt(more, budget, False, composition=ADAPTIVE), more)
     pure = (Pick("p", 1, 2.0), Laplace("l", 1, 2.0))
     assert wrong_receipt(Receipt(pure, Budget(1.0), False), pure) is None
     assert "private" in wrong_receipt(Receipt(pure, Budget(1.0), True), pure)

@@ -63,7 +63,7 @@ def test_receipt_is_recomputed_from_its_steps():
     receipt = Receipt((COUNT, PICK, SUM), Budget(2.0, 1e-6), private=True)
     assert receipt.delta == 1e-6
     assert 0.5 < receipt.epsilon < 2.0
-    cheaper = replace(receipt, events=(COUNT, PICK))
+    cheaper = replace(receipt, own=(COUNT, PICK))
     assert (cheaper.epsilon, cheaper.delta) == (0.5, 0.0)
 
 

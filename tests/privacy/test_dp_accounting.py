@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget, cost
 from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 pytestmark = pytest.mark.filterwarnings("ignore::privreg.NotPrivateWarning")
 
@@ -67,8 +67,10 @@ def test_gaussian_totals_are_those_of_both_accountants(name):
 
 
 def test_people_with_two_rows_pay_twice_the_mu():
-    one = Receipt((Gaussian.costing("g", 0.01, 2**28), Pick("p", 1, 40.0)), Budget(1.0, 1e-6), True, rows=1)
-    two = Receipt(one.events, one.budget, True, rows=2)
+    one = Receipt(
+        (Gaussian.costing("g", 0.01, 2**28), Pick("p", 1, 40.0)), Budget(1.0, 1e-6), True, composition=ADAPTIVE
+    )
+    two = Receipt(one.events, one.budget, True, rows=2, composition=ADAPTIVE)
     assert two.mu == pytest.approx(2 * one.mu, rel=1e-14)
     assert two.rho == pytest.approx(4 * one.rho, rel=1e-14)
     halves = [event.noise_multiplier / 2 for event in one.to_dp_event().events]
@@ -148,7 +150,7 @@ gaussians = st.builds(
 def test_random_gaussians(events, exponent, rows):
     """Our ε is theirs, whatever the list, at the δ that discrete noise leaves: within 1e-3 of PLD, and below RDP."""
     delta = 10.0**exponent
-    receipt = Receipt(tuple(events), Budget(1.0, delta), True, rows=rows)
+    receipt = Receipt(tuple(events), Budget(1.0, delta), True, rows=rows, composition=ADAPTIVE)
     tree = receipt.to_dp_event()
     mu = rows * sqrt(sum(float(event.mu_squared) for event in events))
     assert receipt.mu == pytest.approx(mu, rel=1e-12)
@@ -161,7 +163,7 @@ def test_random_gaussians(events, exponent, rows):
 
 
 def test_nothing_costs_nothing():
-    empty = Receipt((), Budget(1.0, 1e-6), True, rows=1)
+    empty = Receipt((), Budget(1.0, 1e-6), True, composition=ADAPTIVE)
     assert (empty.mu, empty.rho, empty.to_dp_event().events) == (0.0, 0.0, [])
 
 
@@ -175,7 +177,10 @@ def test_currencies_of_one_event():
 def test_rho_of_events_chosen_on_the_way_is_what_is_proven_of_them():
     """Picks have less ρ than μ²/2, but how many there are may depend on outputs: only Σμ² is bounded beforehand."""
     picks = tuple(Pick("p", 1, 10.0) for _ in range(5))
-    chosen, planned = Receipt(picks, Budget(1.0, 1e-6), True, rows=2), Receipt(picks, Budget(1.0, 1e-6), True)
+    chosen, planned = (
+        Receipt(picks, Budget(1.0, 1e-6), True, rows=2, composition=ADAPTIVE),
+        Receipt(picks, Budget(1.0, 1e-6), True),
+    )
     assert chosen.rho == pytest.approx(4 * 5 * np.pi / 8 / 100 / 2, rel=1e-12)
     assert chosen.rho >= chosen.mu**2 / 2 * (1 - 1e-12)
     assert planned.rho == pytest.approx(5 / 800, rel=1e-12)

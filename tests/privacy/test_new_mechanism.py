@@ -19,7 +19,7 @@ from privreg.privacy.ledger.ledger import entered
 from privreg.privacy.ledger.request import Request, amount
 from privreg.privacy.noise import SeededNoise
 from privreg.privacy.purposes import PURPOSES, Purpose
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report.model import Context, report_page
 from privreg.results.release import Coefficient, Release
 
@@ -132,5 +132,5 @@ def test_an_event_without_a_cost_has_no_total(monkeypatch):
     monkeypatch.setattr(Event, "KINDS", dict(Event.KINDS))
     free = type("Free", (Event,), {"mechanism": "free"})("for nothing")
     assert cost([free], 0.5) == cost([free, Laplace("l", 1, 1.0)], 0.5) == float("inf")
-    assert Receipt((free,), BUDGET, True, rows=1).epsilon == float("inf")
+    assert Receipt((free,), BUDGET, True, composition=ADAPTIVE).epsilon == float("inf")
     assert isinstance(free.to_dp_event(), dp_event.UnsupportedDpEvent)

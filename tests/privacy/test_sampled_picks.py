@@ -15,7 +15,7 @@ from privreg.privacy.account import AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import adaptive_cost, cost
 from privreg.privacy.events import Gaussian, Laplace, Pick, event_from_dict
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, PLANNED, Receipt
 from sampled import BUDGET, HALF, SMALL, picks_of
 
 # ---- the coin
@@ -120,7 +120,7 @@ def test_the_step_is_spent_once_and_before_the_sample_is_drawn(opened):
     ]
     receipt = account.receipt()
     assert receipt.steps == (SMALL,)
-    if receipt.rows is None:
+    if receipt.composition == PLANNED:
         assert (receipt.epsilon, receipt.delta) == (cost([SMALL], 0.0), 0.0)
     else:
         assert receipt.epsilon == adaptive_cost(SMALL.mu_squared, BUDGET.delta)
@@ -187,9 +187,9 @@ def test_a_sample_uses_the_last_of_the_budget():
     assert 0.999 < account.receipt().epsilon <= BUDGET.epsilon
 
 
-@pytest.mark.parametrize("rows", [None, 1, 3])
-def test_receipts_are_read_back(rows):
-    receipt = Receipt((SMALL, Pick("p", 1, 50.0)), BUDGET, True, rows=rows)
+@pytest.mark.parametrize(("rows", "composition"), [(1, PLANNED), (2, PLANNED), (1, ADAPTIVE), (3, ADAPTIVE)])
+def test_receipts_are_read_back(rows, composition):
+    receipt = Receipt((SMALL, Pick("p", 1, 50.0)), BUDGET, True, rows=rows, composition=composition)
     record = json.loads(json.dumps(receipt.to_dict()))
     assert Receipt.from_dict(record) == receipt
     assert event_from_dict(record["steps"][0]) == SMALL

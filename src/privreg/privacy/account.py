@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from math import sqrt
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +17,45 @@ from privreg.privacy.events import (
     Gaussian,
     GaussianMatrix,
     Laplace,
+    LevelCounts,
     Pick,
     ProposeTestRelease,
     SampledPicks,
     round_down,
 )
 from privreg.privacy.noise import Noise
-from privreg.privacy.receipt import ONE_RECORD, Receipt
+from privreg.privacy.receipt import ADAPTIVE, ONE_RECORD, PLANNED, Composition, Receipt
 
 _BLOCK = 256  # candidates above which a pick is made in two stages
 
 
-class Account(ABC):
-    """Draws, each entered as spent beforehand, so that a fit that dies has spent what it may have released."""
+class Levels(NamedTuple):
+    """Values that are common enough to be released."""
 
-    def __init__(self, budget: Budget, noise: Noise) -> None:
+    passed: Int64  # positions among the counts that were given
+    counts: Int64  # their noisy counts, in grid steps
+    declared: Int64  # the noisy counts of declared levels, all of them
+
+
+class Account(ABC):
+    """Draws, each entered as spent beforehand, so that a fit that dies has spent what it may have released.
+
+    `rows` is the number of records that the unit of privacy may own.
+    """
+
+    composition: ClassVar[Composition]
+
+    def __init__(self, budget: Budget, noise: Noise, rows: int = 1) -> None:
         self._budget = budget
         self._noise = noise
         self._made: list[Event] = []
-        self._rows: int | None = None  # as in `Receipt`
+        self._rows = rows
         self._sampled: tuple[SampledPicks, int] | None = None  # the event whose sample is open, and the picks left
         self.watch: Callable[[str], None] | None = None
 
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
         """What was spent so far."""
-        return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows)
+        return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows, self.composition)
 
     @abstractmethod
     def _allow(self, event: Event) -> None:
@@ -96,6 +112,19 @@ class Account(ABC):
         self._spend(event)
         return self._noise.gaussian(values, event.scale)
 
+    def level_counts(self, event: LevelCounts, counts: Int64, declared: Int64) -> Levels:
+        """Which values are common, by their counts in grid steps, and the noisy counts of those and of declared levels.
+
+        The rule that keeps rare values secret is applied here, so that nobody else can forget it. The order of `counts`
+        must depend on the values alone, because the released ones keep it.
+        """
+        candidates = np.flatnonzero(counts >= event.least * event.grid)
+        self._spend(event)
+        noisy = self._noise.gaussian(np.concatenate([counts[candidates], declared]), event.scale)
+        found, of_declared = noisy[: candidates.size], noisy[candidates.size :]
+        common = found > event.threshold
+        return Levels(candidates[common], found[common], of_declared)
+
     def gaussian_matrix(self, event: GaussianMatrix, matrix: Int64) -> NDArray[np.float64]:
         """A symmetric matrix with independent noise on and above the diagonal, mirrored below."""
         if matrix.shape != (event.width, event.width):
@@ -131,11 +160,16 @@ class Account(ABC):
 
 
 class PlannedAccount(Account):
-    """Carries out a plan, event by event, that was checked against the budget before any data was touched."""
+    """Carries out a plan, event by event, that was checked against the budget before any data was touched.
 
-    def __init__(self, plan: list[Event], budget: Budget, noise: Noise) -> None:
-        accountant.check(plan, budget)
-        super().__init__(budget, noise)
+    A unit of several records is protected by group privacy: the plan must fit `for_each_record(budget, rows)`.
+    """
+
+    composition = PLANNED
+
+    def __init__(self, plan: list[Event], budget: Budget, noise: Noise, rows: int = 1) -> None:
+        accountant.check(plan, accountant.for_each_record(budget, rows))
+        super().__init__(budget, noise, rows)
         self.plan = list(plan)
 
     def _allow(self, event: Event) -> None:
@@ -144,28 +178,40 @@ class PlannedAccount(Account):
 
 
 class AdaptiveAccount(Account):
-    """Carries out events that are chosen on the way, as long as their μ² fit the budget.
+    """Carries out events that are chosen on the way, as long as their μ² and their δ′ fit the budget.
 
-    Proof: docs/proofs/adaptive.md. Exact check: tests/privacy/test_adaptive.py. `rows` is the number of records that
-    the unit of privacy may own: every μ counts that many times.
+    Proof: docs/proofs/adaptive.md. Exact check: tests/privacy/test_adaptive.py. Every μ counts as many times as the
+    unit of privacy may own records. `extra_delta` is the part of δ that is reserved for the δ′ of events.
     """
 
-    def __init__(self, budget: Budget, noise: Noise, rows: int = 1) -> None:
-        super().__init__(budget, noise)
-        self._rows = rows
-        self._left = accountant.adaptive_budget(budget) / rows**2
+    composition = ADAPTIVE
+
+    def __init__(self, budget: Budget, noise: Noise, rows: int = 1, extra_delta: float = 0.0) -> None:
+        super().__init__(budget, noise, rows)
+        self._left = accountant.adaptive_budget(accountant.less_delta(budget, extra_delta)) / rows**2
+        self._extra_left = Fraction(extra_delta)
 
     @property
     def mu_squared(self) -> float:
         """What is left to spend, rounded down."""
         return round_down(self._left)
 
+    @property
+    def extra_delta(self) -> float:
+        """What is left of δ′, rounded down."""
+        return max(0.0, round_down(self._extra_left))
+
     def _allow(self, event: Event) -> None:
         if event.mu_squared is None:
             raise TypeError(f"step {event.name!r} has no cost in Gaussian differential privacy")
         if event.mu_squared > self._left or event.rounding_distance > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
             raise RuntimeError(f"step {event.name!r} does not fit what is left of the budget")
+        if not event.covers(self._rows):
+            raise RuntimeError(f"step {event.name!r} is for units of fewer than {self._rows} records")
+        if (extra := event.extra_delta) > self._extra_left:
+            raise RuntimeError(f"step {event.name!r} does not fit what is left of the extra delta")
         self._left -= event.mu_squared
+        self._extra_left -= extra
 
 
 def block_scores(scores: Int64, starts: Int64, scale: float) -> Int64:

@@ -7,6 +7,8 @@ The cost of a list is the smallest of several bounds that all hold (docs/proofs/
 - Gaussians alone by the exact Gaussian curve, with the proven distance between discrete and continuous noise paid in δ;
 - mixtures: some of the pure events added to a bound on the rest. Black boxes and propose-test-release are always added.
 
+The δ′ of events that have one is taken off δ beforehand (docs/proofs/levels.md).
+
 The events must be known before the first one runs: choosing between the bounds afterwards, for events that were
 themselves chosen from earlier outputs, is not covered. Events chosen on the way are accounted in one currency, the μ²
 of Gaussian DP (`adaptive_cost`, `adaptive_budget`).
@@ -17,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf, isfinite, log, nextafter, sqrt
+from math import exp, expm1, inf, isfinite, log, nextafter, sqrt
 from numbers import Real
 from typing import Unpack
 
@@ -33,6 +35,11 @@ SMALLEST_DELTA = 1e-200
 SMALLEST_EPSILON = 1e-100
 # Events chosen on the way: the distance of all discrete noise from rounded continuous noise, for each unit of μ².
 ADAPTIVE_ROUNDING = Fraction(1, 2**42)
+# The part of δ that is reserved for δ′. A twentieth would lower the thresholds of counts by about a tenth, no more, but
+# a ledger sums up the δ′ of all fits within a twentieth of its own δ: with a thousandth there is room for hundreds.
+EXTRA_DELTA = Fraction(1, 1000)
+# Of ε: far above what the search for a curve's ε is off by, so that a total at another δ cannot exceed the request.
+_HAIR = Fraction(1, 10**11)
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def cost(events: Sequence[Event], delta: float) -> float:
     picks = [event for event in events if event.pure is not None and event.rho != event.pure**2 / 2]
     plain = [event for event in events if event.pure is not None and event.rho == event.pure**2 / 2]  # ε-DP, no more
     others = [event for event in events if event.pure is None and event.approximate is None]
-    left = Fraction(delta) - sum((d for _, d in boxes), Fraction())
+    left = Fraction(delta) - sum((d for _, d in boxes), Fraction()) - sum(event.extra_delta for event in events)
     rho, mu_squared, rounding = _add_alike(others)
     if left < 0 or rho is None:
         return inf
@@ -95,6 +102,17 @@ def total(events: Sequence[Event], budget: Budget) -> tuple[float, float]:
     """What the events cost: with δ = 0 if that stays within the budget's ε, else at the budget's δ."""
     pure = cost(events, 0.0)
     return (pure, 0.0) if pure <= budget.epsilon else (cost(events, budget.delta), budget.delta)
+
+
+def group_total(events: Sequence[Event], budget: Budget, rows: int) -> tuple[float, float]:
+    """What the events cost for `rows` records together, by group privacy: docs/proofs/persons.md."""
+    each = for_each_record(budget, rows)
+    epsilon, delta = total(events, each)
+    if epsilon == inf:
+        return inf, budget.delta
+    together = round_up(rows * Fraction(epsilon)), round_up(Fraction(delta) * Fraction(_group_factor(epsilon, rows)))
+    # Within the budget for each record they are within that for all: the factor for the larger ε was taken off it.
+    return together if epsilon > each.epsilon else (together[0], min(together[1], budget.delta))
 
 
 def check(events: Sequence[Event], budget: Budget) -> None:
@@ -122,6 +140,53 @@ def adaptive_budget(budget: Budget) -> Fraction:
     """How much μ² may be spent, on events chosen on the way, within the budget."""
     least = _least_noise(lambda x: adaptive_cost(1 / Fraction(x) ** 2, budget.delta), budget)
     return 1 / Fraction(least) ** 2
+
+
+def less_delta(budget: Budget, extra_delta: float) -> Budget:
+    """What is left of a budget for events chosen on the way if `extra_delta` is reserved for their δ′."""
+    if extra_delta == 0:
+        return budget
+    if not 0 < extra_delta < budget.delta:
+        raise ValueError(f"extra_delta must be at least 0 and less than delta={budget.delta!r}, got {extra_delta!r}")
+    rest = Fraction(budget.delta) - Fraction(extra_delta)
+    return Budget(round_down(Fraction(budget.epsilon) * (1 - _HAIR)), max(0.0, round_down(rest)))
+
+
+def reserved_delta(budget: Budget) -> float:
+    """The δ′ that is set aside unless somebody says otherwise, rounded down."""
+    return max(0.0, round_down(Fraction(budget.delta) * EXTRA_DELTA))
+
+
+def split_budget(budget: Budget, part: Fraction) -> tuple[Budget, Budget]:
+    """A part of ε and of δ, and the rest, which add up to no more than the budget (basic composition)."""
+    if not 0 < part < 1:
+        raise ValueError(f"part must be between 0 and 1, got {part!r}")
+    first = Budget(round_down(Fraction(budget.epsilon) * part), max(0.0, round_down(Fraction(budget.delta) * part)))
+    return first, rest_of(budget, first)
+
+
+def rest_of(budget: Budget, first: Budget) -> Budget:
+    """What is left when `first` has been spent, rounded down."""
+    epsilon = Fraction(budget.epsilon) - Fraction(first.epsilon)
+    return Budget(round_down(epsilon), max(0.0, round_down(Fraction(budget.delta) - Fraction(first.delta))))
+
+
+def for_each_record(budget: Budget, rows: int) -> Budget:
+    """The (ε/r, δ·(e^(ε/r) − 1)/(e^ε − 1)), rounded down, that makes r records together keep to the budget."""
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows!r}")
+    if rows == 1:
+        return budget
+    epsilon = round_down(Fraction(budget.epsilon) / rows)
+    factor = _group_factor(epsilon, rows)
+    return Budget(epsilon, 0.0 if factor == inf else max(0.0, round_down(Fraction(budget.delta) / Fraction(factor))))
+
+
+def _group_factor(epsilon: float, rows: int) -> float:
+    """1 + e^ε + … + e^((r − 1)ε), rounded up by more than the error of both functions; inf if it is no float."""
+    if epsilon == 0:
+        return float(rows)
+    return expm1(rows * epsilon) / expm1(epsilon) * (1 + 1e-12) if rows * epsilon < 700 else inf
 
 
 def _least_noise(cost_at: Callable[[float], float], budget: Budget) -> float:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import ceil, expm1, inf, isfinite, log, log1p, nextafter, pi, sqrt
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
+from privreg.privacy.gaussian import normal_above
 from privreg.privacy.purposes import purpose_of_old_name
 
 Currency = Literal["pure", "concentrated", "gaussian"]
@@ -117,6 +118,15 @@ class Event:
         return Fraction()
 
     @property
+    def extra_delta(self) -> Fraction:
+        """δ′, the probability with which the event may give its data away. It comes on top of its other costs."""
+        return Fraction()
+
+    def covers(self, rows: int) -> bool:  # noqa: ARG002
+        """Whether its δ′ and its rounding distance hold for a unit of so many records, which others do for any."""
+        return True
+
+    @property
     def approximate(self) -> tuple[Fraction, Fraction] | None:
         """(ε, δ) of an event that has no other cost, or None."""
         return None
@@ -126,11 +136,13 @@ class Event:
         if self.approximate is not None:
             epsilon, delta = self.approximate
             return {"epsilon": round_up(epsilon), "delta": round_up(delta)}
-        own = {"epsilon": self.pure, "rho": self.rho}
+        own = {"epsilon": self.pure, "rho": self.rho, "delta": self.extra_delta or None}
         return {k: round_up(v) for k, v in own.items() if v is not None}
 
     def to_dp_event(self, currency: Currency = "concentrated", rows: int = 1) -> Any:
         """An event of dp-accounting that leaks no less (up to `rounding_distance`), for `rows` records together.
+
+        It has no room for `extra_delta`: whoever asks its accountants takes that off their δ.
 
         Noise that has a μ² and no ε is Gaussian noise there. Of others the currency decides: the worst of all ε-DP
         mechanisms, a Gaussian with the same μ, or any mechanism with the same ρ. An (ε, δ) has no such event.
@@ -287,6 +299,93 @@ class GaussianMatrix(Event):
     def rounding_distance(self) -> Fraction:
         off = self.width * (self.width - 1) // 2
         return self.width / (8 * Fraction(self.scale) ** 2) + off / (8 * Fraction(self.off_scale) ** 2)
+
+
+@dataclass(frozen=True)
+class LevelCounts(Event):
+    """Counts of the values that occur in `columns` columns, with discrete Gaussian noise, shown above a threshold.
+
+    One record adds one, that is `grid` steps, to one count of each column. Only values with at least `least` records
+    are candidates, and of those only the ones whose noisy count exceeds `threshold` are released. Which values are
+    candidates is secret, so one that is there for a single unit of at most `rows` records may give it away: that has
+    at most the probability `extra_delta`. How many values occur is never recorded.
+
+    The vector may hold counts of declared levels too, which have no threshold. They cost the same and add no δ′, and
+    `columns` counts their columns as well. Proof: docs/proofs/levels.md. Exact check: tests/privacy/test_levels.py.
+    """
+
+    mechanism = "gaussian threshold"
+    description = "discrete Gaussian noise on the counts of values, of which those above a threshold are released"
+    columns: int
+    rows: int
+    scale: float
+    least: int
+    threshold: int
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key, value in self.parameters.items():
+            if key != "scale" and not isinstance(value, int):
+                raise ValueError(f"{key} must be a whole number, got {value!r}")
+
+    @classmethod
+    def costing(
+        cls,
+        name: str,
+        mu_squared: float | Fraction,
+        columns: int,
+        rows: int,
+        least: int,
+        extra_delta: float | Fraction,
+        grid: int,
+        **about: Unpack[About],
+    ) -> "LevelCounts":
+        """The event that costs no more than `mu_squared` for one record, with the lowest threshold at this δ′."""
+        scale = grid * sqrt(columns / mu_squared)
+        while columns * grid**2 > Fraction(mu_squared) * Fraction(scale) ** 2:
+            scale = nextafter(scale, inf)
+
+        def at(threshold: int) -> "LevelCounts":
+            return cls(name, columns, rows, scale, least, threshold, grid, **about)
+
+        low = (least + rows - 1) * grid - 1  # no event has its threshold here: see `extra_delta`
+        high = low + ceil(38 * Fraction(scale))
+        if at(high).extra_delta > extra_delta:
+            raise ValueError(f"no threshold is high enough for extra_delta={extra_delta!r}")
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if at(middle).extra_delta <= extra_delta else (middle, high)
+        return at(high)
+
+    @property
+    def rho(self) -> Fraction:
+        return self.mu_squared / 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return self.columns * Fraction(self.grid) ** 2 / Fraction(self.scale) ** 2
+
+    @property
+    def rounding_distance(self) -> Fraction:
+        """Of two neighbours only rows·columns counts differ, however many there are."""
+        return self.rows * self.columns / (8 * Fraction(self.scale) ** 2)
+
+    @property
+    def extra_delta(self) -> Fraction:
+        """rows·columns·P[noise > threshold − highest], rounded up.
+
+        A value that is no candidate without the unit has at most `least` − 1 records, and with it `rows` more. Integer
+        noise Z has P[Z > k] ≤ Φ(−k/σ) for k ≥ 0.
+        """
+        highest = (self.least + self.rows - 1) * self.grid
+        if self.threshold < highest:
+            return Fraction(1)
+        distance = (self.threshold - highest) / Fraction(self.scale)
+        return min(self.rows * self.columns * Fraction(normal_above(-round_down(distance))), Fraction(1))
+
+    def covers(self, rows: int) -> bool:
+        return rows <= self.rows
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,12 @@ def plain_epsilon(mu: float, delta: float) -> float:
     return mu**2 / 2 + mu * sqrt(2 * max(-log(delta), 0.0))
 
 
+def normal_above(x: float) -> float:
+    """Not below Φ(x), by more than the error of its logarithm. Below −37 it stays at about 1e-299."""
+    logarithm = log_normal(max(x, -37.0))
+    return min(exp(logarithm + 1e-13 * (1 + abs(logarithm))), 1.0)
+
+
 def log_normal(x: float) -> float:
     """ln Φ(x), off by less than 1e-14·(1 + |ln Φ(x)|). scipy's takes long to load, and a ledger answers at once."""
     if x > 0:

@@ -13,6 +13,7 @@ class Purpose:
 
 
 PURPOSES = {
+    "reading": Purpose("Reading", "what kind each column is, and which values are common"),
     "count": Purpose("Counting", "about how many records there are"),
     "target": Purpose("Target", "where the target's values lie, and how far they spread"),
     "columns": Purpose("Columns", "where each column's values lie, and how far they spread"),

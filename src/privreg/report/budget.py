@@ -6,7 +6,7 @@ from math import isfinite
 from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.privacy.events import Event
 from privreg.privacy.purposes import purpose_of
-from privreg.privacy.receipt import Receipt, cost_text
+from privreg.privacy.receipt import ADAPTIVE, Receipt, cost_text
 from privreg.report import charts
 from privreg.report.document import Content, Grid, TableCell, count, words
 from privreg.report.guarantee import overspent
@@ -83,7 +83,9 @@ def blocks(release: Release) -> list[Content]:
 def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
     """What costs are counted in, so that they add up; how; and each step's cost."""
     costs = [receipt.cost(event) for event in receipt.events]
-    if receipt.rows is not None:
+    if receipt.before is not None:
+        return "ε", _PARTS, [weight for part in receipt.parts for weight in _in_epsilon(part)]
+    if receipt.composition == ADAPTIVE:
         return "μ²", _MU, [cost["mu squared"] for cost in costs]
     rho = sum(cost.get("rho", 0.0) for cost in costs if "epsilon" not in cost)
     if all("epsilon" in cost for cost in costs):
@@ -94,6 +96,13 @@ def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
     return "ρ", _RHO, [cost.get("rho", 0.0) for cost in costs]
 
 
+def _in_epsilon(part: Receipt) -> list[float]:
+    """The ε of a part, divided among its steps."""
+    currency, _, weights = _weights(part)
+    total = 1.0 if currency == "ε" else sum(weights) or 1.0
+    return [weight if currency == "ε" else weight / total * part.epsilon for weight in weights]
+
+
 _MU = (
     "The cost of a step is counted in μ² (mu squared, of Gaussian differential privacy), which adds up: the sum over "
     "all steps gives ε and δ. More noise costs less."
@@ -102,6 +111,10 @@ _EPSILON = "The cost of each step is its own ε. Shares are parts of their sum. 
 _MIXED = (
     "Steps with Gaussian noise have no ε of their own, only together: what the other steps leave of the total ε is "
     "divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), which adds up."
+)
+_PARTS = (
+    "Reading the table and fitting the model each have their own part of the budget, and the parts add up. Steps that "
+    "have no ε of their own, only together, share that of their part in proportion to their cost, which adds up."
 )
 _RHO = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from privreg import __version__
 from privreg._format import count_of, epsilon_delta, no_folder, no_folders
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report import guarantee
 from privreg.results.release import Release
 
@@ -123,7 +123,7 @@ def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
         if receipt.private
         else "NOT PRIVATE: the noise came from a seed, so no parameters hold.",
     }
-    if release.records is not None and receipt.rows == 1:  # one record is one unit
+    if release.records is not None and receipt.rows == 1 and not guarantee.is_custom(receipt):  # one record is one unit
         loss["number_of_privacy_units"] = round(release.records)
     return loss
 
@@ -147,23 +147,27 @@ def _deployment_model(context: Context) -> dict[str, Any]:
 def _implementation(receipt: Receipt) -> dict[str, Any]:
     used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
-    composition = (
-        "Planned beforehand; the total is recomputed from all steps by pure, zero-concentrated and Gaussian "
-        "differential privacy."
-        if receipt.rows is None
-        else "Gaussian differential privacy with steps chosen on the way: their μ² add up, within the budget."
-    )
     return {
         "preprocessing_and_hyperparameter_tuning": "Inside privreg: records with missing or undeclared values are left "
         "out; nothing is tuned on the data outside the budget. What was done before is not known to privreg.",
         "mechanisms": f"{'; '.join(used) or 'none'}. Statistics are integers, computed exactly; noise comes from "
         f"OpenDP's discrete samplers, fed by {source}. Running time is not protected. privreg {__version__}.",
-        "composition": composition,
+        "composition": " Then, with the rest of the budget: ".join(map(_composition, receipt.parts)),
         "post_processing": "Coefficients, intervals, notes and this record are computed from the noisy results only.",
         "justification": UNKNOWN,
         "utility": "No measure of accuracy was released.",
         "additional_information": UNKNOWN,
     }
+
+
+def _composition(part: Receipt) -> str:
+    if part.composition == ADAPTIVE:
+        return "Gaussian differential privacy with steps chosen on the way: their μ² add up, within the budget."
+    people = f" {part.rows} records together are protected by group privacy." if part.rows > 1 else ""
+    return (
+        "Planned beforehand; the total is recomputed from all steps by pure, zero-concentrated and Gaussian "
+        f"differential privacy.{people}"
+    )
 
 
 def _plain(value: Any) -> Any:

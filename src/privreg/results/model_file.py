@@ -19,7 +19,7 @@ import numpy as np
 from privreg import __version__
 from privreg.data.features import Feature, features_of_names
 from privreg.errors import ModelFileError
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.receipt import PLANNED, Receipt
 from privreg._json import entries, fields, flag, number, require, text, texts, whole
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
@@ -187,12 +187,18 @@ def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]]:
     return categories
 
 
+def _totals(record: Any, exactly: str | None = None) -> None:
+    if exactly is not None:
+        fields(record, exactly)
+    require(number(record["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
+    require(0 <= number(record["delta"], "delta") < 1, "delta must be in [0, 1)")
+
+
 def _receipt(record: Any) -> Receipt:
-    fields(record, "epsilon delta requested unit private composition rows steps")
-    fields(record["requested"], "epsilon delta")
-    for totals in (record, record["requested"]):
-        require(number(totals["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
-        require(0 <= number(totals["delta"], "delta") < 1, "delta must be in [0, 1)")
+    first = isinstance(record, dict) and "before" in record  # a part of the budget was spent first
+    fields(record, "epsilon delta requested unit private composition rows steps" + " before" * first)
+    _totals(record)
+    _totals(record["requested"], "epsilon delta")
     for step in entries(record["steps"], "steps", lambda v, _: v):
         about = isinstance(step, dict) and "purpose" in step  # old files do not say it
         fields(step, "name mechanism parameters cost" + " purpose column" * about)
@@ -207,11 +213,15 @@ def _receipt(record: Any) -> Receipt:
                 number(value, name)
     text(record["unit"], "unit")
     flag(record["private"], "private")
-    if record["rows"] is None:
-        require(record["composition"] == "planned", "composition does not fit rows")
+    if record["rows"] is None:  # as old files say of a plan
+        require(record["composition"] == PLANNED, "composition does not fit rows")
     else:
         whole(record["rows"], "rows", 1)
-        require(record["composition"] == "gaussian, adaptive", "composition does not fit rows")
+    if first:
+        fields(record["before"], "requested composition steps")
+        _totals(record["before"]["requested"], "epsilon delta")
+        steps = whole(record["before"]["steps"], "steps before", 0)
+        require(steps <= len(record["steps"]), "there are fewer steps than were paid for before")
     receipt = Receipt.from_dict(record)
     require(isfinite(receipt.epsilon), "the steps of the receipt have no finite total")
     return receipt
