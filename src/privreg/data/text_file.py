@@ -64,7 +64,7 @@ class TextFile(DataFile):
 
     def _cells(self, block: Bytes, columns: Sequence[str]) -> pa.Table:
         """The cells of whole lines."""
-        slot = {name: place for place, name in enumerate(columns)}
+        slot = {name: place for place, name in enumerate(dict.fromkeys(columns))}
         slots = np.array([slot.get(name, -1) for name in self.columns], np.int64)
         places = np.empty((delimited.most_lines(block), len(slot), 2), np.int32)
         rows = delimited.find_cells(block, ord(self._separator), slots, _LONGEST, places)
