@@ -1,69 +1,196 @@
-"""Cells of files, in columns of arrow's, each read by a fixed rule that looks at this cell alone. Of text:
+"""Columns of text as arrow has them, whatever they come from; each cell is read by a fixed rule that looks at it alone.
 
-- blanks (ASCII) around a cell are no part of it;
-- a number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional
-  exponent (``-1``, ``+.5``, ``1.``, ``2e-3``); its value is the nearest float64, and beyond its range it is missing;
-- a boolean is ``true`` or ``false`` in any case;
-- text is missing if it is one of the words for it (`MISSING`) and not a declared level, or if it is not UTF-8.
+- Blanks (ASCII) around a cell are no part of it. Its class is one of seven, as kernels/cells.py tells.
+- A number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional
+  exponent (``-1``, ``+.5``, ``1.``, ``2e-3``); its value is the nearest float64, and beyond its range it is missing.
+- Text is missing if it is one of the words for it (`MISSING` of text_header.py), or if it is not UTF-8.
+
+No value raises or warns, whatever bytes a cell has, and nothing depends on how the column is cut into chunks.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from privreg.data.text_header import BLANKS, MISSING, read_number
+from privreg._types import Float64, Int64
+from privreg.data.text_header import BLANKS, read_number
+from privreg.data.text_header import MISSING as _WORDS
 from privreg.errors import SchemaError
+from privreg.kernels import cells as kernels
+from privreg.kernels.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
 
-# Numbers that arrow surely reads like Python; about "+" and the ends of the range of float64 its versions differ.
-_PLAIN_NUMBER = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?$"
-_PLAIN_LENGTH = 64
+__all__ = ["CLASSES", "COMMA", "DATE", "MISSING", "POINT", "TEXT", "TRUTH", "WHOLE"]
 
-
-def cells_as(kind: str, cells: pa.Array, levels: Sequence[Any], mark: str) -> pa.Array:
-    """Cells (UTF-8 read as Latin-1) in one kind; null where a cell is not of it."""
-    cells = pc.ascii_trim(cells, BLANKS)
-    if kind == "number":
-        return _numbers(cells, mark)
-    if kind == "boolean":
-        lower = pc.ascii_lower(cells)
-        true = pc.equal(lower, "true")
-        return pc.if_else(pc.or_(true, pc.equal(lower, "false")), true, None)
-    text = _each(cells, pc.invert(pc.string_is_ascii(cells)), lambda cell: _utf8(cell.encode("latin-1")))
-    words = pc.is_in(pc.ascii_lower(text), pa.array(MISSING))
-    declared = pc.is_in(text, pa.array([level for level in levels if isinstance(level, str)], pa.string()))
-    return pc.if_else(pc.and_not(words, declared), None, text)
+_MISSING = np.array([kernels.packed(word) for word in _WORDS], np.int64)
 
 
-def _numbers(cells: pa.Array, mark: str) -> pa.Array:
-    """The numbers among stripped cells. Plain ones are read by arrow, the others one by one; the cell alone decides."""
-    pointed = cells
-    if mark == ",":
-        pointed = pc.if_else(pc.match_substring(cells, "."), "", pc.replace_substring(cells, ",", "."))
-    plain = pc.and_(
-        pc.match_substring_regex(pointed, _PLAIN_NUMBER), pc.less_equal(pc.binary_length(pointed), _PLAIN_LENGTH)
+def classes(cells: pa.Array | pa.ChunkedArray) -> NDArray[np.uint8]:
+    """The class of each cell: `MISSING`, `WHOLE`, `POINT`, `COMMA`, `DATE`, `TRUTH` or `TEXT`."""
+
+    def work(chunk: pa.Array, out: Any) -> None:
+        kernels.classes(_buffers(chunk), _MISSING, out)
+
+    return _values(cells, work, np.uint8, MISSING)
+
+
+def count_classes(cells: pa.Array | pa.ChunkedArray) -> Int64:
+    """How many cells are of each class."""
+    total = np.zeros(CLASSES, np.int64)
+    for chunk in _chunks(cells):
+        if pa.types.is_dictionary(chunk.type):
+            total += np.bincount(classes(chunk), minlength=CLASSES)
+        else:
+            total += kernels.count_classes(_buffers(chunk), _MISSING)
+    return total
+
+
+def as_numbers(cells: pa.Array | pa.ChunkedArray, mark: str) -> Float64:
+    """The numbers with this decimal mark, a point or a comma; NaN where a cell is none, or beyond the range."""
+
+    def work(chunk: pa.Array, out: Any) -> None:
+        how = np.empty(out.size, np.uint8)
+        blank = kernels.numbers(_buffers(chunk), ord(mark), out, how)
+        for kind, read in ((kernels.PLAIN, _plain_numbers), (kernels.ODD, _odd_numbers)):
+            if (which := how == kind).any():
+                texts = chunk.filter(pa.array(which))
+                out[which] = read(pc.ascii_trim(texts, BLANKS) if blank else texts, mark)
+
+    return _values(cells, work, np.float64, np.nan)
+
+
+def as_days(cells: pa.Array | pa.ChunkedArray) -> Float64:
+    """Days since 1970-01-01, with fractions: in UTC if a cell has a zone, else as written; NaN where it is no date."""
+
+    def work(chunk: pa.Array, out: Any) -> None:
+        kernels.days(_buffers(chunk), out)
+
+    return _values(cells, work, np.float64, np.nan)
+
+
+def as_truths(cells: pa.Array | pa.ChunkedArray) -> NDArray[np.int8]:
+    """1 for true and yes, 0 for false and no, -1 where a cell is none of them."""
+
+    def work(chunk: pa.Array, out: Any) -> None:
+        kernels.truths(_buffers(chunk), out)
+
+    return _values(cells, work, np.int8, -1)
+
+
+def as_texts(cells: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+    """The cells without blanks around them and in Unicode's normal form C; null where there is no text, or not UTF-8.
+
+    The values of the dictionary differ from each other, and none is null or without a cell. Their order is not defined.
+    """
+    places, values = _distinct(_chunks(cells))
+    usable = np.empty(len(values), np.bool_)
+    blank, foreign = kernels.usable_texts(_buffers(values), _MISSING, usable)
+    if not usable.all():
+        values = pc.if_else(pa.array(usable), values, pa.scalar(None, values.type))
+    if blank:
+        values = pc.ascii_trim(values, BLANKS)
+    if foreign:
+        values = pc.utf8_normalize(values, "NFC")
+    if blank or foreign or not usable.all():
+        merged = values.dictionary_encode()
+        places, values = merged.indices.take(places), merged.dictionary
+    return pa.DictionaryArray.from_arrays(places, values)
+
+
+def _plain_numbers(texts: pa.Array, mark: str) -> Float64:
+    """Numbers that arrow surely reads like Python; about "+" and the ends of the range its versions differ."""
+    pointed = texts if mark == "." else pc.replace_substring(texts, mark, ".")
+    return pc.cast(pointed, pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _odd_numbers(texts: pa.Array, mark: str) -> list[float]:
+    found = [read_number(text, mark) for text in texts.to_pylist()]
+    return [np.nan if value is None else value for value in found]
+
+
+def _values(cells: pa.Array | pa.ChunkedArray, work: Callable[[pa.Array, Any], None], kind: Any, absent: float) -> Any:
+    """What `work` writes for each chunk, in one array. Of a dictionary, the values are looked at, and not the cells."""
+    out = np.empty(len(cells), kind)
+    begin, known, found = 0, None, out
+    for chunk in _chunks(cells):
+        part = out[begin : begin + len(chunk)]
+        begin += len(chunk)
+        if not pa.types.is_dictionary(chunk.type):
+            work(chunk, part)
+            continue
+        if known is None or not chunk.dictionary.equals(known):
+            known = chunk.dictionary
+            found = np.append(_values(known, work, kind, absent), np.array(absent, kind))
+        part[:] = found[_places(chunk)]
+    return out
+
+
+def _places(chunk: pa.DictionaryArray) -> Int64:
+    """The places of cells in their dictionary, -1 for those that are null."""
+    return pc.fill_null(pc.cast(chunk.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
+
+
+def _distinct(chunks: list[pa.Array]) -> tuple[pa.Array, pa.Array]:
+    """For each cell, its place among the values that occur, bytes as they are; and these values."""
+    if chunks and pa.types.is_dictionary(chunks[0].type):
+        return _distinct_entries(chunks)
+    encoded = pa.chunked_array(map(_large, chunks), pa.large_string()).dictionary_encode()
+    if not encoded.num_chunks:
+        return pa.array([], pa.int32()), pa.array([], pa.large_string())
+    return pa.concat_arrays([chunk.indices for chunk in encoded.chunks]), encoded.chunk(0).dictionary
+
+
+def _distinct_entries(chunks: list[pa.DictionaryArray]) -> tuple[pa.Array, pa.Array]:
+    """The same for columns that have dictionaries, perhaps one for each chunk, with values that no cell has."""
+    dictionaries: list[pa.Array] = []
+    entries, first = [], 0
+    for chunk in chunks:
+        if not dictionaries or not chunk.dictionary.equals(dictionaries[-1]):
+            first += len(dictionaries[-1]) if dictionaries else 0
+            dictionaries.append(chunk.dictionary)
+        entries.append(pc.add(pc.cast(chunk.indices, pa.int64()), first))
+    places, values = _distinct([part for dictionary in dictionaries for part in _chunks(dictionary)])
+    places = places.take(pa.concat_arrays(entries))
+    used = np.zeros(len(values), np.bool_)
+    used[places.drop_null().to_numpy()] = True
+    shifted = pa.array(np.cumsum(used, dtype=np.int32) - np.int32(1), pa.int32())
+    return shifted.take(places), values.filter(pa.array(used))
+
+
+def _chunks(cells: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    """The chunks, in types whose buffers the kernels know, or dictionaries."""
+    chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    return [_large(chunk) if str(chunk.type) == "string_view" else chunk for chunk in chunks]
+
+
+def _large(chunk: pa.Array) -> pa.Array:
+    """Text with long offsets. By way of bytes: nobody looks whether they are UTF-8."""
+    return chunk if pa.types.is_large_string(chunk.type) else pc.cast(chunk, pa.large_binary()).view(pa.large_string())
+
+
+def _buffers(chunk: pa.Array) -> kernels.Cells:
+    """A chunk of text for the kernels."""
+    valid, offsets, data = chunk.buffers()
+    integer = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
+    bounds = np.zeros(1, integer)
+    if len(chunk):  # an empty one may be without buffers
+        bounds = np.frombuffer(offsets, integer, len(chunk) + 1, chunk.offset * bounds.itemsize)
+    nothing = np.empty(0, np.uint8)
+    return kernels.Cells(
+        _read_only(bounds),
+        _read_only(np.frombuffer(data, np.uint8) if data is not None and data.size else nothing),
+        _read_only(np.frombuffer(valid, np.uint8) if valid is not None and chunk.null_count else nothing),
+        chunk.offset,
     )
-    values = pc.cast(pc.if_else(plain, pointed, None), pa.float64())
-    others = pc.and_(pc.invert(plain), pc.greater(pc.binary_length(cells), 0))
-    return _each(cells, others, partial(read_number, mark=mark), values)
 
 
-def _utf8(cell: bytes) -> str | None:
-    try:
-        return cell.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _each(cells: pa.Array, which: pa.Array, function: Callable[[str], Any], others: pa.Array | None = None) -> pa.Array:
-    """`others` (if not given, the cells), with the value of a function in place of the chosen ones."""
-    others = cells if others is None else others
-    if not pc.any(which).as_py():
-        return others
-    values = pa.array([function(cell) for cell in cells.filter(which).to_pylist()], others.type)
-    return pc.replace_with_mask(others, which, values)
+def _read_only(array: Any) -> Any:
+    """Kernels would be compiled once more for arrays that can be written to."""
+    array.flags.writeable = False
+    return array
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -115,6 +242,13 @@ def _valid_text(array: pa.Array) -> pa.Array:
         return pa.array([None if cell is None else _utf8(cell) for cell in raw.to_pylist()], pa.large_string())
 
 
+def _utf8(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def _identifier(array: pa.Array) -> pa.Array:
     """Decimals are not rounded; points in time are integers, since not all can be made into Python objects."""
     kind = array.type
@@ -138,9 +272,18 @@ def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
     if kind == "text":
         return pc.cast(array, pa.large_string())
     if is_text:
-        return cells_as(kind, array, (), ".")
+        return _read_as(kind, array)
     if kind == "number":
         return pc.cast(array, pa.float64(), safe=False)
     if is_boolean:
         return array
     raise SchemaError(f"column {name!r} is of type {array.type}, but its levels are booleans")
+
+
+def _read_as(kind: str, array: pa.Array) -> pa.Array:
+    """The numbers or booleans among cells of text; null where a cell is none."""
+    if kind == "number":
+        numbers = as_numbers(array, ".")
+        return pa.array(numbers, mask=np.isnan(numbers))
+    truths = as_truths(array)
+    return pa.array(truths == 1, mask=truths < 0)

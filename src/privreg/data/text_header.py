@@ -2,11 +2,12 @@
 
 import csv
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from privreg.data.files import neither_format
 from privreg.errors import SchemaError
@@ -21,14 +22,15 @@ _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
 # Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
 _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")  # words for a missing value
+_LINE_END = re.compile(rb"\r\n?|\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")
 
 
 def read_header(path: Path) -> tuple[list[str], str]:
     """The names and the separator of a file; SchemaError if it has no header that can be used."""
-    with open_text(path) as text:
-        line = header_line(text, path)
+    with path.open("rb") as file:
+        line = header_line(file, path)
     count = Counter(c for c in _outside_quotes(line) if c in _SEPARATORS)
     separator = max(_SEPARATORS, key=lambda c: count[c]) if count else _NO_SEPARATOR
     return _names(line, separator, path), separator
@@ -38,25 +40,22 @@ def header_names(path: Path) -> list[str]:
     return read_header(path)[0]
 
 
-def open_text(path: Path) -> TextIO:
-    """Bytes as characters; what they stand for is found out cell by cell."""
-    return path.open(encoding="latin-1", newline=None)
-
-
-def header_line(text: TextIO, path: Path) -> str:
-    """The first line that is not blank. The text is then at the first record.
+def header_line(file: BinaryIO, path: Path) -> str:
+    """The first line that is not blank. The file is then at the first record.
 
     A quoted name may not go on in the next line: that may be a record, and names are shown.
     """
-    header = ""
-    while not header.strip(BLANKS):
-        header = text.readline(_LIMIT)
-        if not header:
-            raise SchemaError(f"{path} is empty")
+    _skip_blank_lines(file, path)
+    begin = file.tell()
+    line = file.read(_LIMIT)
+    if end := _LINE_END.search(line):
+        line = line[: end.end()]
+    file.seek(begin + len(line))
+    header = line.decode("latin-1")  # bytes as characters; what they stand for is found out below
     if len(header) >= _LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
         raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
     try:
-        header = header.encode("latin-1").decode("utf-8-sig")
+        header = line.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"the header line of {path} is not UTF-8: save the file as UTF-8") from None
     if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
@@ -82,6 +81,17 @@ def read_number(cell: str, mark: str = ".") -> float | None:
 def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
     """What counts as a number, with this decimal mark, or a pattern for it."""
     return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))
+
+
+def _skip_blank_lines(file: BinaryIO, path: Path) -> None:
+    blanks = BLANKS.encode()
+    while part := file.read(_LIMIT):
+        if bare := part.lstrip(blanks):
+            before = part[: -len(bare)]
+            begin = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+            file.seek(begin - len(part), os.SEEK_CUR)
+            return
+    raise SchemaError(f"{path} is empty")
 
 
 def _outside_quotes(header: str) -> str:
