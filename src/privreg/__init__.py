@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.errors import NotPrivateWarning as NotPrivateWarning
     from privreg.errors import NotReleasedWarning as NotReleasedWarning
     from privreg.errors import PrivregError as PrivregError
-    from privreg.errors import PublicLevelsWarning as PublicLevelsWarning
+    from privreg.data.schema import Schema as Schema
+    from privreg.data.schema import load_schema as load_schema
     from privreg.errors import SchemaError as SchemaError
     from privreg.errors import WeakGuaranteeWarning as WeakGuaranteeWarning
     from privreg.estimators.boosted_adassp import BoostedAdaSSP as BoostedAdaSSP
@@ -32,8 +33,9 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOMES = {
     "data.parquet": "ParquetTable",
+    "data.schema": "Schema load_schema",
     "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "
-    "NotReleasedWarning PrivregError PublicLevelsWarning SchemaError WeakGuaranteeWarning",
+    "NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
     "estimators.boosted_adassp": "BoostedAdaSSP",
     "estimators.dp_kendall": "DPKendall",
     "estimators.loaded": "load_model",

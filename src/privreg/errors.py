@@ -12,7 +12,6 @@ PrivregError
 UserWarning
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
  ├── NotReleasedWarning         a private test failed: the model is a constant
- ├── PublicLevelsWarning        levels of a category came with its type, which does not say where they are from
  └── WeakGuaranteeWarning       the budget is so large that it protects hardly anybody
 """
 
@@ -51,10 +50,6 @@ class ClusterError(PrivregError):
 
 class NotPrivateWarning(UserWarning):
     """Noise comes from a seeded generator: the output carries no privacy guarantee."""
-
-
-class PublicLevelsWarning(UserWarning):
-    """Levels of a category came with the type of a column and are taken as public."""
 
 
 class WeakGuaranteeWarning(UserWarning):

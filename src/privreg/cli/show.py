@@ -9,7 +9,7 @@ from privreg._format import epsilon_delta, number, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
-from privreg.results.release import Release, coefficient_cells, difference_cells, texts
+from privreg.results.release import Release, coefficient_cells, texts
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
@@ -20,8 +20,6 @@ def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | N
         out.print(Text(note))
     show_warnings(out, release.warnings)
     out.print(grid(*texts(coefficient_cells(release))))
-    if release.differences:
-        out.print(grid(*texts(difference_cells(release))))
     show_receipt(out, release.receipt)
     show_ledger(out, ledger)
     for kind, file in files.items():

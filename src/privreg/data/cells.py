@@ -8,7 +8,7 @@
 No value raises or warns, whatever bytes a cell has, and nothing depends on how the column is cut into chunks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,14 +80,17 @@ def as_truths(cells: pa.Array | pa.ChunkedArray) -> NDArray[np.int8]:
     return _values(cells, work, np.int8, -1)
 
 
-def as_texts(cells: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+def as_texts(cells: pa.Array | pa.ChunkedArray, levels: Sequence[str] = ()) -> pa.DictionaryArray:
     """The cells without blanks around them and in Unicode's normal form C; null where there is no text, or not UTF-8.
 
+    A word for a missing value that is one of the levels is text.
     The values of the dictionary differ from each other, and none is null or without a cell. Their order is not defined.
     """
     places, values = _distinct(_chunks(cells))
     usable = np.empty(len(values), np.bool_)
-    blank, foreign = kernels.usable_texts(_buffers(values), _MISSING, usable)
+    words = [word for word in _WORDS if word not in {level.lower() for level in levels}]
+    missing = np.array([kernels.packed(word) for word in words], np.int64) if levels else _MISSING
+    blank, foreign = kernels.usable_texts(_buffers(values), missing, usable)
     if not usable.all():
         values = pc.if_else(pa.array(usable), values, pa.scalar(None, values.type))
     if blank:
@@ -193,7 +196,7 @@ def _read_only(array: Any) -> Any:
     return array
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
 
 
@@ -201,7 +204,7 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
     """A type without what makes no difference to the values."""
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), stored_type(kind.value_type))
-    return pa.large_string() if _is_text(kind) else kind
+    return pa.large_string() if is_text(kind) else kind
 
 
 def kind_of_type(kind: pa.DataType) -> str:
@@ -212,7 +215,7 @@ def kind_of_type(kind: pa.DataType) -> str:
         return "boolean"
     if types.is_dictionary(kind):
         return "category"
-    if _is_text(kind):
+    if is_text(kind):
         return "text"
     if types.is_date(kind):
         return "date"
@@ -225,8 +228,8 @@ def convert(array: pa.Array, name: str, levels: str | None, identifier: bool, ca
     """A column without dictionary and without text that is not UTF-8: an identifier, a category, or values."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if _is_text(array.type):
-        array = _valid_text(array)
+    if is_text(array.type):
+        array = valid_text(array)
     if identifier:
         return _identifier(array)
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or (cast and levels is None):
@@ -234,7 +237,7 @@ def convert(array: pa.Array, name: str, levels: str | None, identifier: bool, ca
     return array if levels is None else _typed_as(levels, array, name)
 
 
-def _valid_text(array: pa.Array) -> pa.Array:
+def valid_text(array: pa.Array) -> pa.Array:
     raw = pc.cast(array, pa.large_binary())
     try:
         return pc.cast(raw, pa.large_string())  # only if every cell is UTF-8
@@ -266,7 +269,7 @@ def stored_integers(array: pa.Array) -> pa.Array:
 
 def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
     """A column in the kind of its levels."""
-    is_text, is_boolean = _is_text(array.type), pa.types.is_boolean(array.type)
+    is_text, is_boolean = is_text(array.type), pa.types.is_boolean(array.type)
     if not (is_text or is_boolean or kind_of_type(array.type) == "number"):
         raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
     if kind == "text":

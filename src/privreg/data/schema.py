@@ -141,6 +141,14 @@ class Schema:
     fill: bool = False  # whether missing values are filled in; if not, records without a value are left out
     warnings: tuple[str, ...] = ()  # what may be wrong, in plain sentences
 
+    @classmethod
+    def numbers(cls, names: Sequence[str] | int) -> "Schema":
+        """All columns are numbers, and all are used: for data that are public, or known to be so. Costs nothing.
+
+        `names` are those of a data frame, or the number of columns of an array.
+        """
+        return cls(declared_columns([f"x{j}" for j in range(names)] if isinstance(names, int) else names))
+
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 

@@ -57,6 +57,10 @@ class Table:
     def _places(self) -> dict[int, int]:
         return {feature.row: j for j, feature in enumerate(self.features)}
 
+    def choose_rows(self, rows: Sequence[int]) -> "Table":
+        """The features that have these places among all that is shown, in this order."""
+        return self.choose([self._places[row] for row in rows])
+
     def choose(self, columns: Sequence[int]) -> "Table":
         """Some of the features, in this order."""
         chosen = [self.features[j] for j in columns]

@@ -78,14 +78,14 @@ class TextFiles(Kind):
         names = base.offered(X, y, options.groups)
         if options.progress is not None:
             options.progress("reading the file")
-        table = X.read([*names, y, *([] if options.groups is None else [options.groups])])
+        table = X.read([*names, y, *([] if options.groups is None else [options.groups])], {})
         persons = None if options.groups is None else read_identities(table[options.groups])
         columns = {name: Raw(TEXT, table[name]) for name in names}
         types = dict.fromkeys(names, ColumnType(TEXT))
         return MemorySource(types, columns, Raw(TEXT, table[y]), persons, options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
-        for batch in X.batches(base.used_columns(X, schema)):
+        for batch in X.batches(base.used_columns(X, schema), {}):
             with isolated():
                 table = read_table(batch, schema)
             yield table

@@ -186,9 +186,9 @@ class PrivateEstimator(Budgeted, TableEstimator):
         people, budget = groups is not None, self._checked_budget(groups is not None)
         noise, table = self._noise(), open_table(rows_as_array(X), without_column(y), self, groups)
         self._check_plan(budget, table, self._rows(people))
-        request = self._request(groups, reads=table.schema is None, finds=bool(table.public.to_find))
         spending = Spending(budget, noise, self._rows(people), self.progress)
-        with isolated(), self._entered(request) as entry:
+        reads, finds = table.schema is None, bool(table.public.to_find)
+        with isolated(), self._entered(groups, reads=reads, finds=finds) as entry:
             forget_fit(self)
             set_all(self, table.columns)
             self.ledger_entry_ = entry.number

@@ -130,9 +130,9 @@ class BoostedAdaSSP(PrivateRegressor):
     def _shrunk_to(self) -> float:
         return float(self.clip_x)
 
-    def _facts(self) -> list[str]:
+    def _facts(self, features: int | None = None) -> list[str]:
         return [
-            f"A linear model of {len(self._used)} features, on records shrunk to norm {self.clip_x:g}: "
+            f"A linear model of {len(self._used) if features is None else features} features, on records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."
         ]
 

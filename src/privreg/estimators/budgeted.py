@@ -115,12 +115,12 @@ class Budgeted(_Budget):
             self.ledger.check(str(self.dataset), self._request(groups, reads=self.schema is None, finds=True))
 
     @contextmanager
-    def _entered(self, request: Request) -> Iterator[Open]:
+    def _entered(self, groups: Any, *, reads: bool, finds: bool) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
             yield Open()
         else:
-            with entered(self.ledger, str(self.dataset), request) as entry:
+            with entered(self.ledger, str(self.dataset), self._request(groups, reads=reads, finds=finds)) as entry:
                 yield entry
 
     def _request(self, groups: Any, *, reads: bool, finds: bool) -> Request:

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from privreg._types import Float64
-from privreg.data.tables import Categories, Table, read_table
+from privreg.data.tables import Table
 from privreg.estimators.base import TableEstimator
 from privreg.estimators.boosted_adassp import linear_on_shrunk
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
@@ -51,9 +51,6 @@ class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
 
     _chosen: list[int] | None  # in the order chosen; None if the method uses every column
 
-    def __init__(self, *, categories: Categories | None = None) -> None:
-        self.categories = categories
-
     def fit(self, X: Any, y: Any) -> NoReturn:
         """Not possible: a file has the model, not the method that made it."""
         raise NotImplementedError(
@@ -73,10 +70,8 @@ class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
         return self._over(X, self._predict)
 
     def _predict(self, table: Table) -> Float64:
-        coef = self.coef_
-        if self._chosen is not None:  # the very operations of a selector and a regressor, for the very same bits
-            columns = sorted(self._chosen)
-            table, coef = read_table(np.column_stack([table[j] for j in columns])), coef[columns]
+        rows = self._used if self._chosen is None else sorted(self._chosen)
+        table, coef = table.choose_rows(rows), self.coef_[rows]
         if self.shrunk_to_ is None:
             return linear(table, coef, self.intercept_)
         return linear_on_shrunk(table, coef, self.intercept_, self.shrunk_to_)
@@ -102,12 +97,12 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
     """
     with read_model(path) as file, np.errstate(all="ignore"):
         model = _flagship(file) if file.estimator == PrivateLinearRegression.__name__ else _linear(file)
-        model.receipt_, model.categories = file.receipt, file.categories or None
+        model.receipt_ = file.receipt
         model.method_name_, model.target_name_ = file.method, file.target
-        model.n_features_in_ = file.n_features
-        if file.feature_names is not None:
-            model.feature_names_in_ = np.array(file.feature_names, np.object_)
-        model._features, model._names = file.features, file.columns
+        model.n_features_in_ = len(file.schema.columns)
+        if file.named:
+            model.feature_names_in_ = np.array(file.schema.names, np.object_)
+        model._remember(file.schema)
     return model
 
 
@@ -115,17 +110,19 @@ def _flagship(file: ModelFile) -> PrivateLinearRegression:
     record, budget = file.model, file.receipt.budget
     fields(record, "k rows_per_person people n_records label terms theta covariance warnings")
     k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
-    rows = whole(record["rows_per_person"], "rows_per_person", 1)
+    persons = whole(record["rows_per_person"], "rows_per_person", 1)
     require(flag(record["people"], "people") == file.receipt.protects_people, "people does not fit the receipt")
-    model = PrivateLinearRegression(budget.epsilon, budget.delta, k=k, rows_per_person=rows)
-    model._set(WinsorisedModel.from_dict(record, len(file.columns)), len(file.columns))
+    missing = "fill" if file.schema.fill else "drop"
+    model = PrivateLinearRegression(budget.epsilon, budget.delta, k=k, rows_per_person=persons, missing=missing)
+    rows = len(file.schema.rows)
+    model._set(WinsorisedModel.from_dict(record, rows), rows)
     model.n_records_ = number(record["n_records"], "n_records")
     model.warnings_ = texts(record["warnings"], "warnings")
     return model
 
 
 def _linear(file: ModelFile) -> LoadedModel:
-    record, columns, estimator = file.model, len(file.columns), file.estimator
+    record, columns, estimator = file.model, len(file.schema.rows), file.estimator
     require(estimator in _LINEAR, "no such estimator")
     fields(record, "coefficients intercept chosen shrunk_to released notes")
     model = LoadedModel()

@@ -7,11 +7,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from privreg._types import Float64
-from privreg.data.tables import Categories, read_table, read_target, rows_as_array, without_column
+from privreg.data.tables import rows_as_array, without_column
+from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
-from privreg.engines.registry import kind_of
+from privreg.engines.registry import kind_of, open_source
+from privreg.errors import SchemaError
 from privreg.estimators.base import TableEstimator
-from privreg.estimators.regressor import linear
+from privreg.estimators.reading import Categories, settle
+from privreg.estimators.regressor import linear, placed
 
 _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out
@@ -31,7 +34,7 @@ class NonDP(RegressorMixin, TableEstimator):
     coef_: Float64
     intercept_: float
 
-    def __init__(self, *, categories: Categories | None = None) -> None:
+    def __init__(self, *, categories: Categories = None) -> None:
         self.categories = categories
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -39,18 +42,22 @@ class NonDP(RegressorMixin, TableEstimator):
         if not kind_of(X).in_memory:
             raise TypeError("NonDP needs its table in memory")
         X = rows_as_array(X)
-        y = without_column(y)
-        table = read_table(X, self.categories)
+        source = open_source(X, without_column(y), OpenOptions(1))
         validate_data(self, X, reset=True, skip_check_array=True)
-        engine = MemoryEngine(table, read_target(y))
+        public = settle(source, "dtype" if self.categories is None else self.categories)
+        for name in public.to_find:
+            raise SchemaError(f"column {name!r} is text; declare its levels with categories={{{name!r}: [...]}}")
+        engine = source.open(public.schema)
+        assert isinstance(engine, MemoryEngine)
         with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf
             self.coef_, self.intercept_ = _least_squares(engine)
-        self._features, self._names = table.features, table.names
+        self.coef_ = placed(self.coef_, [feature.row for feature in engine.features], len(public.schema.rows))
+        self._remember(public.schema)
         return self
 
     def predict(self, X: Any) -> Float64:
         """The model's prediction for each row, NaN where a value that it needs is missing."""
-        return linear(self._table(X), self.coef_, self.intercept_)
+        return linear(self._table(X), self.coef_[self._used], self.intercept_)
 
 
 def _least_squares(engine: MemoryEngine) -> tuple[Float64, float]:

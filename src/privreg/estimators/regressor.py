@@ -60,9 +60,9 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         told: dict[str, Any] = {"released": getattr(self, "released_", True), "shrunk_to": self._shrunk_to()}
         return linear_release(self, target, method, self._names, self._facts(), **told)
 
-    def _facts(self) -> list[str]:
+    def _facts(self, features: int | None = None) -> list[str]:
         """Plain sentences about this fit, from released values only."""
-        return [f"A linear model of {len(self._used)} features."]
+        return [f"A linear model of {len(self._used) if features is None else features} features."]
 
     def _shrunk_to(self) -> float | None:
         """Norm to which rows are shrunk before prediction, if they are."""

@@ -1,37 +1,35 @@
 """Private feature selection followed by private regression on the chosen columns, within one budget."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._isolation import isolated
 from privreg._types import Float64
-from privreg.data.tables import rows_as_array, without_column
-from privreg.engines.registry import kind_of
-from privreg.estimators.base import columns_in, forget_fit, open_table, set_all
-from privreg.estimators.boosted_adassp import BoostedAdaSSP
-from privreg.estimators.budgeted import Budgeted
+from privreg.data.schema import Schema
+from privreg.data.tables import Table
+from privreg.engines.base import Engine
+from privreg.estimators.base import Opened, set_all
+from privreg.estimators.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
 from privreg.estimators.dp_kendall import DPKendall
-from privreg.estimators.regressor import ReleasedModel, linear_release
+from privreg.estimators.regressor import PrivateRegressor, linear, linear_release, placed
+from privreg.estimators.schema_notes import left_out_notes
+from privreg.estimators.spending import Spending
 from privreg.estimators.sub_lasso import SubLasso
 from privreg.estimators.tukey import TukeyRegression
 from privreg.mechanisms.depth import PAPER
-from privreg.privacy.accountant import Budget
-from privreg.privacy.events import round_down
-from privreg.privacy.noise import split_state
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.accountant import Budget, for_each_record, total
+from privreg.privacy.events import Event, round_down
+from privreg.privacy.noise import Noise, noise_for, split_state
 from privreg.results.release import Release
 
 SHARE = Fraction(1, 20)  # of ε, for the selection, and again for a count of the records
 
 
 @dataclass(eq=False, repr=False)
-class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
+class SelectThenRegress(PrivateRegressor):
     """Choose k features privately, then fit a private linear model to them: the paper's L- and K- methods.
 
     The selection gets 5 % of epsilon, a count of the records 5 % where one is needed, and the regression the rest and
@@ -46,8 +44,8 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     k : number of features to choose.
     epsilon, delta : the whole budget.
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
-    categories, ledger, dataset, purpose, progress, n_jobs, random_state : as in `PrivateLinearRegression`; the ledger
-        is charged once for both parts.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
+        `PrivateLinearRegression`; the ledger is charged once for both parts.
 
     Attributes
     ----------
@@ -69,70 +67,65 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
     def _of_a_model(self) -> bool:
         return self.regression == "tukey" and self.calibration == PAPER.name
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Choose features, then fit. Spends the budget."""
-        self._warn_if_weak()
-        budget = self._budget()
-        seeds = split_state(self.random_state)
-        selector = self._selector(budget, seeds[0])
-        self._check_regression(budget)
-        first = selector._checked_budget()
-        self.ask_ledger()
-        noise, X, y = selector._noise(), rows_as_array(X), without_column(y)
-        engine = open_table(X, y, selector)  # what is wrong with the table must show before it is entered
-        columns = columns_in(X, engine, True)
-        parts: list[DPKendall | SubLasso | TukeyRegression | BoostedAdaSSP] = [selector]
-        with self._entered() as entry:
-            forget_fit(self)
-            self.ledger_entry_ = entry.number
-            try:
-                with isolated():
-                    selector._spend(engine, columns, first, noise)
-                regressor = self._second(selector, budget, seeds[1])
-                parts.append(regressor)
-                self._regress(regressor, selector, X, y)
-            finally:
-                self._keep_receipt(parts, budget)
-            entry.receipt = self.receipt_
-        self.selector_, self.regressor_ = selector, regressor
-        set_all(self, columns)
-        self.selected_features_, self.warnings_ = selector.selected_features_, selector.warnings_
-        self.coef_ = np.zeros(len(selector._names))
-        self.coef_[selector.get_support()] = regressor.coef_
-        self.intercept_ = regressor.intercept_
-        regressor._tell()
-        return self
+    def _noise(self) -> Noise:
+        return noise_for(split_state(self.random_state)[0])
 
-    def _second(self, selector: DPKendall | SubLasso, budget: Budget, seed: Any) -> TukeyRegression | BoostedAdaSSP:
-        """The regressor, with what the selection has left of the budget."""
-        rest = Fraction(budget.epsilon) - Fraction(selector.receipt_.epsilon)
+    def _check_parameters(self, budget: Budget) -> None:
+        """What is wrong with the second part must show before the first has spent."""
+        self._selector(budget)._check_parameters(budget)
+        least = Budget(round_down((1 - 2 * SHARE) * Fraction(budget.epsilon)), budget.delta)
+        regressor = self._regressor(least, None, budget)
+        regressor._check_parameters(least)
+        if isinstance(regressor, TukeyRegression):  # its plan may not fit a tiny epsilon
+            regressor._plan(least, self.k)
+
+    def _plan(self, budget: Budget, columns: int) -> list[Event]:
+        selector = self._selector(budget)
+        return selector._plan(Budget(selector.epsilon, selector.delta), columns)
+
+    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
+        schema = spending.read(table, people)
+        engine = spending.records(table.source, schema, people)
+        inner = for_each_record(spending.rest, spending.rows)
+        selector = self._selector(inner)
+        plan = self._plan(inner, len(engine))
+        selector._learn(spending.carry_out(plan, spending.noise), engine)
+        chosen = np.sort(selector.ranking_).tolist()
+        spent = total(plan, Budget(selector.epsilon, selector.delta))[0]
+        rest = Budget(round_down(Fraction(inner.epsilon) - Fraction(spent)), inner.delta)
         counted = selector.n_models_ * (self.k + 1) if hasattr(selector, "n_models_") else None
-        return self._regressor(Budget(round_down(rest), budget.delta), counted, seed)
+        regressor = self._regressor(rest, counted, inner)
+        later = noise_for(split_state(self.random_state)[1])
+        account = spending.carry_out(regressor._plan(rest, len(chosen)), later)
+        regressor._learn(account, engine.choose(chosen))
+        self._keep(schema, selector, regressor, [feature.row for feature in engine.features])
 
-    def _regress(
-        self, regressor: TukeyRegression | BoostedAdaSSP, selector: DPKendall | SubLasso, X: Any, y: Any
-    ) -> None:
-        """Fit to the chosen columns."""
-        if kind_of(X).in_memory:
-            regressor._fit(selector.transform(X), y)
-        else:
-            regressor.categories = self.categories
-            regressor._fit(X, y, only=np.flatnonzero(selector.get_support()).tolist())
+    def _keep(self, schema: Schema, selector: DPKendall | SubLasso, regressor: Any, rows: list[int]) -> None:
+        """The fitted attributes, with one entry for each row that is shown."""
+        self.warnings_ = [*schema.warnings, *left_out_notes(schema)]
+        set_all(selector, {n: v for n, v in vars(self).items() if n in ("feature_names_in_", "n_features_in_")})
+        selector._place(rows, len(schema.rows))
+        selector._remember(schema)
+        regressor._remember(replace(schema, columns=()))
+        self.selector_, self.regressor_ = selector, regressor
+        self.selected_features_ = selector.selected_features_
+        self.coef_ = placed(regressor.coef_, np.sort(selector.ranking_).tolist(), len(schema.rows))
+        self.intercept_ = regressor.intercept_
+        self._remember(schema)
 
-    def _keep_receipt(self, parts: list[Any], budget: Budget) -> None:
-        """Of the parts that have spent, also if one of them died."""
-        receipts = [part.receipt_ for part in parts if hasattr(part, "receipt_")]
-        if receipts:
-            events = tuple(event for r in receipts for event in r.events)
-            self.receipt_ = Receipt(events, budget, all(r.private for r in receipts), receipts[-1].unit)
+    def _learn(self, account: Any, engine: Engine) -> None:
+        """Not used: there are two accounts."""
+        raise NotImplementedError
 
-    def predict(self, X: Any) -> Float64:
-        """The model's prediction for each row, NaN where a value that it needs is missing."""
-        check_is_fitted(self)
-        if kind_of(X).lazy:
-            predictions: Float64 = kind_of(X).map(X, self.predict)
-            return predictions
-        return self.regressor_.predict(self.selector_.transform(X))
+    def _tell(self) -> None:
+        self.regressor_._tell()
+
+    def _predict(self, table: Table) -> Float64:
+        chosen = table.choose_rows(np.sort(self.selector_.ranking_).tolist())
+        coef, shrunk_to = self.regressor_.coef_, self.regressor_._shrunk_to()
+        if shrunk_to is None:
+            return linear(chosen, coef, self.intercept_)
+        return linear_on_shrunk(chosen, coef, self.intercept_, shrunk_to)
 
     def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
@@ -141,54 +134,30 @@ class SelectThenRegress(ReleasedModel, Budgeted, RegressorMixin, BaseEstimator):
             self,
             target,
             method,
-            self.selector_._names,
-            last._facts(),
+            self._names,
+            self._facts(),
             chosen=self.selector_.ranking_.tolist(),
             released=getattr(last, "released_", True),
             shrunk_to=last._shrunk_to(),
         )
 
-    def _check_regression(self, budget: Budget) -> None:
-        """What is wrong with the second part must show before the first has spent."""
-        least = Budget(round_down((1 - 2 * SHARE) * Fraction(budget.epsilon)), budget.delta)
-        regressor = self._regressor(least, None)
-        regressor._check_parameters(least)
-        if isinstance(regressor, TukeyRegression):  # its plan may not fit a tiny epsilon
-            regressor._plan(least, self.k)
+    def _facts(self) -> list[str]:
+        return self.regressor_._facts(len(self.selector_.ranking_))
 
-    def _common(self, seed: Any) -> dict[str, Any]:
-        return {"n_jobs": self.n_jobs, "progress": self.progress, "random_state": seed}
-
-    def _selector(self, budget: Budget, seed: Any) -> DPKendall | SubLasso:
-        options = {"categories": self.categories} | self._common(seed)
+    def _selector(self, budget: Budget) -> DPKendall | SubLasso:
         share = SHARE * Fraction(budget.epsilon)
         if self.selection == "kendall":
-            return DPKendall(self.k, round_down(share), **options)
+            return DPKendall(self.k, round_down(share))
         if self.selection == "sublasso":
-            return SubLasso(self.k, round_down(2 * share), group_size=self.k + 1, **options)
+            return SubLasso(self.k, round_down(2 * share), group_size=self.k + 1)
         raise ValueError(f'selection must be "kendall" or "sublasso", got {self.selection!r}')
 
-    def _regressor(self, rest: Budget, counted: int | None, seed: Any = None) -> TukeyRegression | BoostedAdaSSP:
-        options = self._common(seed)
+    def _regressor(self, rest: Budget, counted: int | None, whole: Budget) -> TukeyRegression | BoostedAdaSSP:
         if self.regression == "adassp":
-            return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge, **options)
+            return BoostedAdaSSP(rest.epsilon, rest.delta, ridge=self.ridge)
         if self.regression == "tukey":
-            share = float(SHARE * Fraction(float(self.epsilon)) / Fraction(rest.epsilon))
+            share = float(SHARE * Fraction(whole.epsilon) / Fraction(rest.epsilon))
             return TukeyRegression(
-                rest.epsilon,
-                rest.delta,
-                calibration=self.calibration,
-                n_records=counted,
-                count_share=share,
-                **options,
+                rest.epsilon, rest.delta, calibration=self.calibration, n_records=counted, count_share=share
             )
         raise ValueError(f'regression must be "tukey" or "adassp", got {self.regression!r}')
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "intercept_")  # set last
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.regressor_tags.poor_score = True
-        return tags

@@ -37,9 +37,8 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):
         """The chosen columns of X in their original order, float64, NaN where a value is missing."""
         if kind_of(X).lazy:
             raise TypeError("transform gives an array; use X[selector.selected_features_], or map_partitions")
-        place = {row: j for j, row in enumerate(self._used)}
-        chosen = [place[row] for row in np.flatnonzero(self._get_support_mask()).tolist()]
-        return np.concatenate([table.choose(chosen).rows(np.arange(table.n_rows)) for table in self._tables(X)])
+        chosen = np.flatnonzero(self._get_support_mask()).tolist()
+        return np.concatenate([t.choose_rows(chosen).rows(np.arange(t.n_rows)) for t in self._tables(X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the chosen columns, in their original order."""

@@ -61,10 +61,14 @@ class Spending:
         """An account for all of the budget, for events that are chosen on the way."""
         return self._watched(AdaptiveAccount(self.budget, self.noise, self.rows, extra_delta))
 
-    def plan(self, make: Callable[[Budget], list[Event]], budget: Budget | None = None) -> PlannedAccount:
+    def plan(self, make: Callable[[Budget], list[Event]]) -> PlannedAccount:
         """An account for a plan within the budget, or what reading has left of it."""
-        budget = budget or self.rest
-        return self._watched(PlannedAccount(make(for_each_record(budget, self.rows)), budget, self.noise, self.rows))
+        return self.carry_out(make(for_each_record(self.rest, self.rows)), self.noise)
+
+    def carry_out(self, plan: list[Event], noise: Noise) -> PlannedAccount:
+        """An account for a plan, or for one of several that fit together."""
+        account: PlannedAccount = self._watched(PlannedAccount(plan, self.rest, noise, self.rows))
+        return account
 
     def _watched(self, account: Any) -> Any:
         account.watch = self.progress

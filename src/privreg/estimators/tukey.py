@@ -144,10 +144,10 @@ class TukeyRegression(PrivateRegressor):
         models, units = np.concatenate(engine.over_groups(order, bounds, models_and_units), axis=1)
         return np.asarray(models + units * (jitter / 2.0**19 - 1) * JITTER)
 
-    def _facts(self) -> list[str]:
+    def _facts(self, features: int | None = None) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
-        return [f"A linear model of {len(self._used)} features, from the middle of {self.n_models_:,} small models."]
+        return [f"A linear model of {len(self._used) if features is None else features} features, from the middle of {self.n_models_:,} small models."]
 
 
 def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:

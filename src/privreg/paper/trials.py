@@ -23,6 +23,7 @@ from joblib import cpu_count
 from sklearn.metrics import r2_score
 from threadpoolctl import threadpool_limits
 
+from privreg.data.schema import Schema
 from privreg.errors import DataError
 from privreg.estimators.methods import REGISTRY, Method, make_method
 from privreg.paper.datasets import DataSet, load
@@ -86,6 +87,8 @@ def _outcome(trial: Trial, data: DataSet, threads: int) -> dict[str, Any]:
         n_jobs=threads,
         random_state=int(noise),
     )
+    if "schema" in model.get_params():
+        model.set_params(schema=Schema.numbers(X.shape[1]))  # nothing has to be found out about public data
     features, target = X[train], data.y[train]
     start = time.perf_counter()
     model.fit(features, target)

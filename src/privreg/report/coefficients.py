@@ -6,7 +6,7 @@ from math import isfinite
 from privreg._format import count_of, number, shortened, shown
 from privreg.report import charts
 from privreg.report.document import Code, Content, Grid, TableCell
-from privreg.results.release import Cells, Coefficient, Release, coefficient_cells, difference_cells
+from privreg.results.release import Cells, Coefficient, Release, coefficient_cells
 
 
 def effect(c: Coefficient) -> Coefficient:
@@ -55,15 +55,6 @@ def table(release: Release) -> Grid:
     return _grid(coefficient_cells(release), "Coefficients", _note(release))
 
 
-def differences(release: Release) -> Grid:
-    """What a level does beside the first one of its category."""
-    note = (
-        "How much higher the prediction is with the first level than with the second, all else being the same. Single "
-        "levels mean nothing alone: a constant could be moved from all of them into the intercept."
-    )
-    return _grid(difference_cells(release), "Categories", note)
-
-
 def _grid(cells: list[Cells], title: str, note: str) -> Grid:
     return Grid(list(cells[0]), [[TableCell(*cell) for cell in row.values()] for row in cells], title, note)
 
@@ -79,7 +70,6 @@ def _linear(release: Release) -> list[Content]:
         f"The model uses {columns}. All numbers are in the units of the data.",
         _example(release),
         table(release),
-        *([differences(release)] if release.differences else []),
         *_chart(release),
         "The model as a formula:",
         Code(formula(release)),
@@ -122,9 +112,12 @@ def _example(release: Release) -> str:
         return "A coefficient cannot be read on its own, because rows are shrunk before the formula is applied."
     single = [c for c in release.coefficients if not c.level] or release.coefficients
     first = max(single, key=lambda c: _size(effect(c).value))
-    if first.level:
-        return "How to read a level: only differences between the coefficients of one category's levels mean something."
     way = "higher" if first.value >= 0 else "lower"
+    if first.level:
+        return (
+            f"How to read a level: for {shown(first.feature)} the prediction is {number(abs(first.value))} {way} than for "
+            "the reference level of that column, all else being the same."
+        )
     return (
         f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "
         f"prediction of {shown(release.target)} is {number(abs(first.value))} {way}. This is an association in these "

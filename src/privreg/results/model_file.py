@@ -5,7 +5,7 @@ Besides, everything is checked on reading, so that a file full of nonsense is re
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,10 +14,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from privreg import __version__
-from privreg.data.features import Feature, features_of_names
+from privreg.data.schema import Schema
 from privreg.errors import ModelFileError
 from privreg.privacy.receipt import PLANNED, Receipt
 from privreg._json import entries, fields, flag, number, require, text, texts, whole
@@ -25,7 +23,7 @@ from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
 
 FORMAT = "privreg model"
-VERSION = 2
+VERSION = 3
 
 
 # ---- writing
@@ -43,10 +41,8 @@ def save_model(release: Release, path: str | PathLike[str]) -> None:
         "estimator": saved.estimator,
         "method": release.method,
         "target": saved.target,
-        "n_features": saved.n_features,
-        "feature_names": saved.feature_names,
-        "categories": _levels(saved.categories),
-        "columns": release.columns,
+        "named": saved.named,
+        "schema": saved.schema.to_dict(),
         "model": saved.model,
         "receipt": release.receipt.to_dict(),
     }
@@ -55,22 +51,6 @@ def save_model(release: Release, path: str | PathLike[str]) -> None:
     except ValueError as error:
         raise ModelFileError("the model has numbers that are not finite, which JSON cannot hold") from error
     write_whole(path, json.dumps(content, indent=1) + "\n")
-
-
-def _levels(categories: Mapping[Any, Sequence[Any]]) -> list[Any]:
-    """Pairs of a column and its levels, as a reader of the file will have them."""
-
-    def plain(value: Any) -> Any:
-        value = value.item() if isinstance(value, np.generic) else value
-        try:
-            back = json.loads(json.dumps(value, allow_nan=False))
-        except (TypeError, ValueError):
-            back = None
-        if not isinstance(back, str | int | float) or str(back) != str(value):
-            raise ModelFileError(f"the category level {value!r} cannot be written to a model file: use text or numbers")
-        return back
-
-    return [[plain(name), [plain(level) for level in levels]] for name, levels in categories.items()]
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -87,13 +67,7 @@ class ModelFile(Saved):
     """The content of a file. `model` is left to whoever knows the estimator."""
 
     method: str
-    columns: list[str]
     receipt: Receipt
-
-    @property
-    def features(self) -> list[Feature]:
-        """What the columns stand for."""
-        return features_of_names(self.columns, self.feature_names, self.categories)
 
 
 @contextmanager
@@ -149,49 +123,17 @@ def _no_constant(name: str) -> Any:
 
 
 def _checked(content: dict[str, Any]) -> ModelFile:
-    fields(
-        content,
-        "format version written_by estimator method target n_features feature_names categories columns model receipt "
-        "digest",
-    )
-    names = texts(content["columns"], "columns")
+    fields(content, "format version written_by estimator method target named schema model receipt digest")
     text(content["written_by"], "written_by")
-    n_features = whole(content["n_features"], "n_features", 1)
-    require(n_features <= len(names) == len(set(names)), "columns do not fit n_features")
-    known = None
-    if content["feature_names"] is not None:
-        known = texts(content["feature_names"], "feature_names")
-        require(len(known) == len(set(known)) == n_features, "feature_names do not fit n_features")
     return ModelFile(
         estimator=text(content["estimator"], "estimator"),
         method=text(content["method"], "method"),
         target=None if content["target"] is None else text(content["target"], "target"),
-        n_features=n_features,
-        feature_names=known,
-        categories=_read_levels(content["categories"], set(names)),
-        columns=names,
+        named=flag(content["named"], "named"),
+        schema=Schema.from_dict(content["schema"]),
         model=content["model"],
         receipt=_receipt(content["receipt"]),
     )
-
-
-def _read_levels(value: Any, columns: set[str]) -> dict[Any, list[Any]]:
-    categories: dict[Any, list[Any]] = {}
-    for pair in entries(value, "categories", lambda v, _: v):
-        require(isinstance(pair, list) and len(pair) == 2, "categories must be pairs")
-        levels = entries(pair[1], "categories", lambda v, _: v)
-        require(all(isinstance(v, str | int | float) for v in (pair[0], *levels)), "levels must be text or numbers")
-        require(0 < len(levels) == len(set(levels)) and pair[0] not in categories, "categories must be different")
-        require(columns.issuperset(f"{pair[0]}={level}" for level in levels), "categories do not fit the columns")
-        categories[pair[0]] = levels
-    return categories
-
-
-def _totals(record: Any, exactly: str | None = None) -> None:
-    if exactly is not None:
-        fields(record, exactly)
-    require(number(record["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
-    require(0 <= number(record["delta"], "delta") < 1, "delta must be in [0, 1)")
 
 
 def _receipt(record: Any) -> Receipt:

@@ -1,10 +1,10 @@
 """What a fit released, and its tables: the one source of summaries, reports and JSON. Nothing else may be shown."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from privreg._format import shown, span, supported, text_table
+from privreg.data.schema import Schema
 from privreg.privacy.receipt import Receipt
 
 WARNING = "Warning: "  # before a note that is one
@@ -33,9 +33,8 @@ class Saved:
 
     estimator: str
     target: str | None  # if it was told
-    n_features: int
-    feature_names: list[str] | None
-    categories: Mapping[Any, Sequence[Any]]  # declared levels
+    named: bool  # whether the columns have names of their own, unlike those of an array
+    schema: Schema
     model: dict[str, Any]
 
 
@@ -53,7 +52,6 @@ class Release:
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
-    differences: list[Coefficient] = field(default_factory=list)  # between levels of a category, named "town=b − a"
     shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
     saved: Saved | None = None
 
@@ -74,7 +72,6 @@ class Release:
             "selected_features": [c.feature for c in self.coefficients],
             "coefficients": [asdict(c) for c in self.coefficients],
             "intercept": asdict(self.intercept),
-            "differences": [asdict(c) for c in self.differences],
             "prediction_range": self.prediction_range,
             "records": self.records,
             "notes": self.notes,
@@ -115,11 +112,6 @@ def coefficient_cells(release: Release) -> list[Cells]:
         for row, c in zip(cells, rows, strict=True):
             row["linear between"] = Cell(span(c.linear_from, c.linear_to), c.linear_from)
     return cells
-
-
-def difference_cells(release: Release) -> list[Cells]:
-    """Levels of categories, each beside the first one."""
-    return [_cells(c, "level − other level", "difference", errors=True) for c in release.differences]
 
 
 def texts(cells: list[Cells]) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from privreg._format import epsilon_delta, text_table
 from privreg._types import Float64
+from privreg.data.schema import Schema
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.base import is_whole
@@ -122,12 +123,13 @@ def _trial(
 ) -> tuple[float, float]:
     """R² on new records of one private fit, and of least squares, on one made-up table."""
     X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
-    records = MemoryEngine(read_table(X[:rows]), y[:rows], 1)
+    schema = Schema.numbers(columns)
+    records = MemoryEngine(read_table(X[:rows], schema), y[:rows], 1)
     model = fit(AdaptiveAccount(budget, SeededNoise(generator)), records, None).model
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
-    return _r2(truth, model.predict(read_table(fresh))), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+    return _r2(truth, model.predict(read_table(fresh, schema))), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
 
 
 def _short(r2: float) -> str:
