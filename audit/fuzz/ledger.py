@@ -25,9 +25,10 @@ ODD_CELLS: tuple[Any, ...] = (
     "{}", "null", "[1]", '{"a": NaN}', "record", "person", 2**62, 1e300,
 )
 COLUMNS = {
-    "entry": ("number", "dataset", "time", "what", "unit", "epsilon", "delta", "mu_squared", "state", "receipt"),
+    "entry": ("number", "dataset", "time", "what", "unit", "epsilon", "delta", "mu_squared", "state", "receipt",
+              "extra_delta", "who", "purpose"),
     "dataset": ("name", "epsilon", "delta", "created", "unit", "entries", "sum_epsilon", "sum_delta", "mu_squared",
-                "last_delta"),
+                "last_delta", "sum_extra", "rule"),
 }
 # fmt: on
 

@@ -79,9 +79,9 @@ def test_sums_of_requests_always_fit(tmp_path):
 
 def test_the_accountant_lets_more_fits_through_than_the_sum(tmp_path):
     ledger = opened(tmp_path, "5", "5e-6")
-    assert sum(accepted(ledger, [fit_request("1", "1e-6")] * 20)) == 17
+    assert sum(accepted(ledger, [fit_request("1", "1e-6")] * 20)) == 16
     status = ledger.status()[0]
-    assert status.sum_epsilon == 17
+    assert status.sum_epsilon == 16
     assert 4.8 < status.accountant_epsilon <= 5
     assert status.spent_epsilon == status.accountant_epsilon
 
@@ -121,7 +121,12 @@ def mu_for(epsilon, delta):
 
 
 requests = st.lists(
-    st.tuples(st.sampled_from(["0.1", "0.25", "0.5", "1"]), st.sampled_from(["0", "1e-7", "1e-6"]), st.booleans()),
+    st.tuples(
+        st.sampled_from(["0.1", "0.25", "0.5", "1"]),
+        st.sampled_from(["0", "1e-7", "1e-6"]),
+        st.booleans(),
+        st.sampled_from([0, Fraction(1, 1000), Fraction(1, 20)]),  # δ′ as a part of δ
+    ),
     max_size=25,
 )
 
@@ -131,15 +136,16 @@ requests = st.lists(
 def test_a_request_is_refused_exactly_when_both_totals_are_too_large(tmp_path_factory, wanted, total):
     ledger = opened(tmp_path_factory.mktemp("ledger"), *total)
     spent = []
-    for epsilon, delta, accounted in wanted:
+    for epsilon, delta, accounted, part in wanted:
         running = running_budget(Decimal(epsilon), Decimal(delta))
         mu = mu_for(running.epsilon, running.delta) ** 2 if accounted and running.delta else None
-        request = ask(epsilon, delta, None if mu is None else Fraction(mu))
-        after = [*spent, (Fraction(epsilon), Fraction(delta), mu)]
+        extra = Fraction(delta) * part
+        request = ask(epsilon, delta, None if mu is None else Fraction(mu), extra_delta=extra)
+        after = [*spent, (Fraction(epsilon), Fraction(delta), mu, extra)]
         sums = sum(a[0] for a in after) <= Fraction(total[0]) and sum(a[1] for a in after) <= Fraction(total[1])
-        limit = mu_for(float(total[0]), float(total[1]) / 10) ** 2 if Fraction(total[1]) else 0
+        limit = mu_for(float(total[0]), float(total[1]) / 20) ** 2 if Fraction(total[1]) else 0
         mus = [a[2] for a in after]
-        by_mu = None not in mus and sum(mus) <= limit
+        by_mu = None not in mus and sum(mus) <= limit and sum(a[3] for a in after) <= Fraction(total[1]) / 20
         if None not in mus and limit and abs(sum(mus) / limit - 1) < 1e-6:
             return  # too close for the floats of this test
         assert accepted(ledger, [request]) == [sums or by_mu]
@@ -182,9 +188,14 @@ def test_choosing_between_the_rules_on_the_way_needs_their_own_parts_of_delta(to
 def test_the_parts_of_delta_are_those_of_the_proof(tmp_path):
     assert running_budget(Decimal(1), Decimal("1e-6")).delta == pytest.approx(9e-7, rel=1e-15)
     status = opened(tmp_path, "1", "1e-6").status()[0]
-    limit = adaptive_budget(Budget(1.0, 1e-7))
+    limit = adaptive_budget(Budget(1.0, 5e-8))
     assert status.after(ask("100", "0.1", limit * (1 - Fraction(1, 10**6)))).within
     assert not status.after(ask("100", "0.1", limit * (1 + Fraction(1, 10**6)))).within
+    assert status.after(ask("100", "0.1", Fraction(), extra_delta=Fraction(1, 2 * 10**7))).within
+    assert not status.after(
+        ask("100", "0.1", Fraction(), extra_delta=Fraction(1, 2 * 10**7) + Fraction(1, 10**20))
+    ).within
+    assert all(rule.for_mu + rule.for_extra == FOR_THE_ACCOUNTANT for rule in status_module.RULES.values())
 
 
 def test_costs_of_selectors_are_those_of_their_picks():
@@ -279,7 +290,7 @@ def test_totals_are_rounded_against_the_budget(tmp_path, monkeypatch):
     monkeypatch.setattr(status_module, "adaptive_budget", lambda budget: asked.append(budget) or Fraction(1))
     assert after.within
     assert Fraction(asked[0].epsilon) <= Fraction("0.1") < Fraction(0.1)
-    assert Fraction(asked[0].delta) <= Fraction("1e-7")
+    assert Fraction(asked[0].delta) <= Fraction("5e-8")
 
 
 def test_budgets_that_are_no_budgets(tmp_path):

@@ -30,7 +30,7 @@ def test_other_files_are_left_alone(tmp_path):
 def test_a_newer_ledger_is_refused(tmp_path):
     ledger = opened(tmp_path, "1", "0")
     with sqlite3.connect(ledger.path) as file:
-        file.execute("PRAGMA user_version = 2")
+        file.execute("PRAGMA user_version = 3")
     file.close()
     with pytest.raises(LedgerError, match="written by a newer version"):
         ledger.spend("people", ask("1"))
@@ -70,6 +70,10 @@ def test_entries_are_written_through(tmp_path, monkeypatch):
         "UPDATE dataset SET entries = 'x'",
         "UPDATE dataset SET mu_squared = 'x'",
         "UPDATE dataset SET last_delta = 'x'",
+        "UPDATE dataset SET sum_extra = 'x'",
+        "UPDATE dataset SET sum_extra = '-1'",
+        "UPDATE dataset SET rule = 3",
+        "UPDATE dataset SET rule = 'x'",
         "DELETE FROM entry",
     ],
 )
@@ -84,11 +88,12 @@ def test_a_damaged_ledger_is_refused(tmp_path, damage):
             attempt()
 
 
-def test_a_damaged_entry_is_refused(tmp_path):
+@pytest.mark.parametrize("damage", ["epsilon = 'q'", "extra_delta = 'q'", "mu_squared = '-1'", "who = x'00'"])
+def test_a_damaged_entry_is_refused(tmp_path, damage):
     ledger = opened(tmp_path, "5", "0")
     ledger.spend("people", ask("1"))
     with closing(sqlite3.connect(ledger.path)) as file:
-        file.execute("UPDATE entry SET epsilon = 'q'")
+        file.execute(f"UPDATE entry SET {damage}")
         file.commit()
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.history()

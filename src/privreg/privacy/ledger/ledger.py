@@ -1,9 +1,11 @@
 """A data set's total budget, kept on disk: what a release may cost is written down before its noise is drawn.
 
 One SQLite file holds any number of data sets. A request is accepted if one of two totals stays within the budget, each
-with its own part of δ: the plain sums of ε and δ of all requests, or the accountant's total of their μ². Proof:
+with its own part of δ: the plain sums of ε and δ of all requests, or the accountant's total of their μ² and δ′. Proof:
 docs/proofs/ledger.md. Checks with real processes: tests/privacy/ledger/test_ledger.py,
 tests/privacy/ledger/test_processes.py.
+
+A file of version 1 is read as it is, and brought up to date by the first who writes to it.
 """
 
 import json
@@ -21,52 +23,23 @@ from typing import Any
 
 from privreg._format import epsilon_delta
 from privreg.errors import BudgetRefusedError, LedgerError
-from privreg.privacy.ledger.request import Request, amount, checked_budget
-from privreg.privacy.ledger.status import GRID, Status, grid_steps, rounded_down
+from privreg.privacy.ledger import tables
+from privreg.privacy.ledger.lines import Amendment, Entry, read_amendment, read_entry, text
+from privreg.privacy.ledger.request import Request, checked_budget
+from privreg.privacy.ledger.status import GRID, OLD_RULE, RULE, RULES, Status, grid_steps, rounded_down
+from privreg.privacy.ledger.user import login_name
 from privreg.privacy.receipt import Receipt
 
-_APPLICATION = 0x70726567  # marks the file as ours
-_VERSION = 1
 _WAIT = 60.0  # seconds for other processes to finish their entry
-_TABLES = """
-CREATE TABLE dataset (
-    name TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, created TEXT NOT NULL, unit TEXT,
-    entries INTEGER NOT NULL DEFAULT 0, sum_epsilon TEXT NOT NULL DEFAULT '0', sum_delta TEXT NOT NULL DEFAULT '0',
-    mu_squared TEXT DEFAULT '0', last_delta TEXT);
-CREATE TABLE entry (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES dataset (name), time TEXT NOT NULL,
-    what TEXT NOT NULL, unit TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, mu_squared TEXT,
-    state TEXT NOT NULL, receipt TEXT);
-CREATE INDEX entry_of ON entry (dataset);
-"""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line of the ledger. State: "begun" (or died), "finished" or "failed"; all have spent."""
-
-    number: int
-    dataset: str
-    time: str
-    what: str
-    unit: str
-    epsilon: Decimal
-    delta: Decimal
-    state: str
-    receipt: dict[str, Any] | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, ready for JSON."""
-        return vars(self) | {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
 @dataclass(frozen=True)
 class Ledger:
     """The budgets of one or more data sets in an SQLite file.
 
-    `create` sets a budget. A fit that is given the ledger is entered before it draws noise, and a fit that dies has
-    spent. Nothing here recognises data: the same records under two names have two budgets, and whoever can write to the
-    file can change it.
+    `create` sets a budget, and `amend` changes it. A fit that is given the ledger is entered before it draws noise, and
+    a fit that dies has spent. Nothing here recognises data: the same records under two names have two budgets, and
+    whoever can write to the file can change it.
 
     Parameters
     ----------
@@ -76,7 +49,7 @@ class Ledger:
     path: str | PathLike[str]
 
     def create(self, dataset: str, epsilon: Any, delta: Any) -> None:
-        """Give a data set a budget. It cannot be changed later."""
+        """Give a data set a budget."""
         if not isinstance(dataset, str) or not dataset.strip():
             raise ValueError("the data set needs a name")
         total = checked_budget(epsilon, delta)
@@ -84,15 +57,36 @@ class Ledger:
             if file.execute("PRAGMA application_id").fetchone()[0] == 0:
                 if file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     raise LedgerError(f"{fspath(self.path)} is not a privreg ledger")
-                for statement in (f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_VERSION}"):
-                    file.execute(statement)
-                for statement in filter(str.strip, _TABLES.split(";")):
-                    file.execute(statement)
+                tables.make_tables(file)
             self._check_version(file)
+            tables.migrate(file)
             if file.execute("SELECT 1 FROM dataset WHERE name = ?", [dataset]).fetchone():
                 raise LedgerError(f"{fspath(self.path)} has a data set {dataset!r} already; its budget stays as it is")
             line = [dataset, *map(str, total), _now()]
             file.execute("INSERT INTO dataset (name, epsilon, delta, created) VALUES (?, ?, ?, ?)", line)
+
+    def amend(self, dataset: str, epsilon: Any, delta: Any, reason: str) -> None:
+        """Give a data set more or less budget from now on. Nothing that was spent is given back.
+
+        The guarantee is then the largest ε and the largest δ that were ever in force (docs/proofs/ledger.md).
+        """
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError("an amendment needs a reason")
+        new = checked_budget(epsilon, delta)
+        with self._opened("rw") as file:
+            status = self._status(file, dataset)
+            old = status.epsilon, status.delta
+            if old == new:
+                raise LedgerError(f"the budget of {dataset!r} is {_pair(status)} already")
+            rule = RULE if status.rule == OLD_RULE and self._doubles(file, status, *new) else status.rule
+            file.execute(
+                "INSERT INTO amendment (dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [dataset, _now(), login_name(), reason, *map(str, old), *map(str, new)],
+            )
+            file.execute(
+                "UPDATE dataset SET epsilon = ?, delta = ?, rule = ? WHERE name = ?", [*map(str, new), rule, dataset]
+            )
 
     def check(self, dataset: str, request: Request) -> None:
         """Raise BudgetRefusedError if the request would be refused now. Records nothing."""
@@ -103,17 +97,18 @@ class Ledger:
         """Enter a request and return its number, or raise BudgetRefusedError. To be called before noise is drawn."""
         with self._opened("rw") as file:
             after = self._admit(file, dataset, request).after(request)
-            amounts = [str(request.epsilon), str(request.delta), _stored(request.mu_squared)]
+            about = [request.what, request.purpose, login_name(), request.unit]
+            amounts = [str(request.epsilon), str(request.delta), _stored(request.mu_squared), str(request.stored_extra)]
             number = file.execute(
-                "INSERT INTO entry (dataset, time, what, unit, epsilon, delta, mu_squared, state) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, 'begun')",
-                [dataset, _now(), request.what, request.unit, *amounts],
+                "INSERT INTO entry (dataset, time, what, purpose, who, unit, epsilon, delta, mu_squared, extra_delta, "
+                "state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'begun')",
+                [dataset, _now(), *about, *amounts],
             ).lastrowid
             file.execute(
                 "UPDATE dataset SET unit = ?, entries = ?, sum_epsilon = ?, sum_delta = ?, mu_squared = ?, "
-                "last_delta = ? WHERE name = ?",
+                "last_delta = ?, sum_extra = ? WHERE name = ?",
                 [after.unit, after.entries, str(after.sum_epsilon), str(after.sum_delta),
-                 _stored(after.mu_squared), after.last_delta and str(after.last_delta), dataset],
+                 _stored(after.mu_squared), after.last_delta and str(after.last_delta), str(after.sum_extra), dataset],
             )  # fmt: skip
         assert number is not None
         return number
@@ -137,12 +132,35 @@ class Ledger:
             if dataset is not None:
                 self._status(file, dataset)  # raises for unknown ones
             rows = file.execute(
-                "SELECT number, dataset, time, what, unit, epsilon, delta, state, receipt FROM entry "
-                "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
+                "SELECT number, dataset, time, what, unit, epsilon, delta, state, receipt, mu_squared, extra_delta, "
+                "who, purpose FROM entry WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
                 [dataset],
             ).fetchall()
         with self._reading():
-            return [_entry(*row) for row in rows]
+            return [read_entry(*row) for row in rows]
+
+    def amendments(self, dataset: str | None = None) -> list[Amendment]:
+        """All changes of budgets, or those of one data set, in order."""
+        with self._opened("ro") as file:
+            if dataset is not None:
+                self._status(file, dataset)  # raises for unknown ones
+            return self._amendments(file, dataset)
+
+    def _amendments(self, file: sqlite3.Connection, dataset: str | None) -> list[Amendment]:
+        rows = file.execute(
+            "SELECT number, dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta FROM amendment "
+            "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
+            [dataset],
+        ).fetchall()
+        with self._reading():
+            return [read_amendment(*row) for row in rows]
+
+    def _doubles(self, file: sqlite3.Connection, status: Status, epsilon: Decimal, delta: Decimal) -> bool:
+        """Whether a new budget covers all that the old rule may have let through, so that the new rule may follow."""
+        earlier = self._amendments(file, status.dataset)
+        epsilons = [status.epsilon, *(each.old_epsilon for each in earlier)]
+        deltas = [status.delta, *(each.old_delta for each in earlier)]
+        return epsilon >= max(epsilons) and delta >= 2 * max(deltas)
 
     def _admit(self, file: sqlite3.Connection, dataset: str, request: Request) -> Status:
         """The status before the request, if there is room for it."""
@@ -153,18 +171,13 @@ class Ledger:
                 f"and this request protects one {request.unit}"
             )
         if not status.admits(request):
-            sums, fit = (rounded_down(room(request.delta)) for room in (status.sum_room, status.room))
-            raise BudgetRefusedError(
-                f"refused: the budget of {dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
-                f"At this δ there is room for ε up to {sums}"
-                + (f", or {fit} for the default method" if fit != sums else "")
-            )
+            raise BudgetRefusedError(_refusal(status, request))
         return status
 
     def _status(self, file: sqlite3.Connection, name: str) -> Status:
         found = file.execute(
-            "SELECT epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last_delta FROM dataset "
-            "WHERE name = ?",
+            "SELECT epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last_delta, sum_extra, rule "
+            "FROM dataset WHERE name = ?",
             [name],
         ).fetchone()
         if found is None:
@@ -172,18 +185,20 @@ class Ledger:
             raise LedgerError(f"{fspath(self.path)} has no data set {name!r}; it has {known or 'none'}")
         (counted,) = file.execute("SELECT count(*) FROM entry WHERE dataset = ?", [name]).fetchone()
         with self._reading():
-            epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last = found
+            epsilon, delta, unit, entries, sum_epsilon, sum_delta, mu_squared, last, sum_extra, rule = found
             status = Status(
-                _text(name),
+                text(name),
                 *checked_budget(epsilon, delta),
-                None if unit is None else _text(unit),
+                None if unit is None else text(unit),
                 entries,
                 _sum(sum_epsilon),
                 _sum(sum_delta),
                 None if mu_squared is None else _sum(mu_squared) / GRID,
                 None if last is None else checked_budget(epsilon, last)[1],
+                _sum(sum_extra),
+                rule,
             )
-            if counted != entries:
+            if counted != entries or rule not in RULES:
                 raise ValueError
         return status
 
@@ -208,15 +223,21 @@ class Ledger:
                 file.execute("BEGIN" if mode == "ro" else "BEGIN IMMEDIATE")
                 if mode != "rwc":
                     self._check_version(file)
+                if mode == "ro" and tables.version_of(file) == 1:
+                    with closing(tables.migrated_copy(file)) as copy:
+                        yield copy
+                        return
+                if mode == "rw":
+                    tables.migrate(file)
                 yield file
                 file.execute("COMMIT")  # left out if the block raised: then closing undoes it
         except (sqlite3.Error, UnicodeDecodeError) as error:  # of damage SQLite may tell in bytes that are no text
             raise LedgerError(f"the ledger {path} cannot be used: {error}") from error
 
     def _check_version(self, file: sqlite3.Connection) -> None:
-        if file.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+        if file.execute("PRAGMA application_id").fetchone()[0] != tables.APPLICATION:
             raise LedgerError(f"{fspath(self.path)} is not a privreg ledger")
-        if file.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
+        if tables.version_of(file) > tables.VERSION:
             raise LedgerError(f"{fspath(self.path)} was written by a newer version; upgrade privreg")
 
 
@@ -239,32 +260,33 @@ class Open:
     receipt: Receipt | None = None
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
 def _sum(stored: Any) -> Fraction:
     """A total as `spend` writes it: without an exponent, which could stand for a number that fills the memory."""
-    if not re.fullmatch("[0-9]+(/[0-9]+)?", _text(stored)):
+    if not re.fullmatch("[0-9]+(/[0-9]+)?", text(stored)):
         raise ValueError
     total = Fraction(stored)
     float(total)  # raises where it could not be shown
     return total
 
 
-def _entry(number: int, *line: Any) -> Entry:
-    dataset, time, what, unit, epsilon, delta, state = map(_text, line[:7])
-    receipt = json.loads(_text(line[7] or "null"))
-    if receipt is not None and not isinstance(receipt, dict):
-        raise TypeError
-    amounts = amount(epsilon, "epsilon"), amount(delta, "delta")
-    return Entry(number, dataset, time, what, unit, *amounts, state, receipt)
-
-
 def _stored(mu_squared: Fraction | None) -> str | None:
     return None if mu_squared is None else str(grid_steps(mu_squared))
+
+
+def _refusal(status: Status, request: Request) -> str:
+    """Why there is no room, and what there is room for, in one line."""
+    extra = Fraction(request.stored_extra)
+    sums, fit = rounded_down(status.sum_room(request.delta)), rounded_down(status.room(request.delta, extra))
+    said = (
+        f"refused: the budget of {status.dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
+        f"At this δ there is room for ε up to {sums}" + (f", or {fit} for the default method" if fit != sums else "")
+    )
+    without = rounded_down(status.room(request.delta))
+    if extra > max(status.extra_room, Fraction()) and without != fit:
+        said += (
+            f", or {without} if the levels of text columns are declared: to find them takes a part of δ that is used up"
+        )
+    return said
 
 
 def _pair(of: Status | Request) -> str:

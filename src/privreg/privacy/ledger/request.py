@@ -1,7 +1,7 @@
 """What a fit asks of a ledger: amounts as they were written, and whom they protect."""
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -10,6 +10,8 @@ from privreg.privacy.accountant import SMALLEST_EPSILON, Budget
 from privreg.privacy.events import round_down
 
 FOR_THE_ACCOUNTANT = Fraction(1, 10)  # of δ; requests run with the rest of theirs
+_SMALLEST_EXTRA = Decimal("1e-300")
+_UP = Context(prec=12, rounding=ROUND_CEILING)  # δ′ is kept in so many digits, so that sums are exact and short
 LARGEST_EPSILON = 10**6  # of a data set: more would promise nothing
 RECORD, PERSON = "record", "person"
 
@@ -40,19 +42,33 @@ def checked_budget(epsilon: Any, delta: Any) -> tuple[Decimal, Decimal]:
 
 @dataclass(frozen=True)
 class Request:
-    """What a release asks for. `mu_squared` is its cost to the accountant at the budget that it runs with, if any."""
+    """What a release asks for.
+
+    `mu_squared` is its cost to the accountant at the budget that it runs with, if any, and `extra_delta` the δ′ that is
+    reserved in that budget. `what` says what is run, `purpose` what for, in the user's words.
+    """
 
     epsilon: Decimal
     delta: Decimal
     what: str
     unit: str = RECORD
     mu_squared: Fraction | None = None
+    extra_delta: Fraction = Fraction()
+    purpose: str = ""
 
     def __post_init__(self) -> None:
         if self.unit != RECORD and not self.unit.startswith(PERSON):
             raise ValueError(f"unit must be {RECORD!r}, or {PERSON!r} and perhaps by what, got {self.unit!r}")
         if self.epsilon <= 0 or not 0 <= self.delta < 1 or (self.mu_squared is not None and self.mu_squared < 0):
             raise ValueError("a request needs a positive epsilon and a delta in [0, 1)")
+        if not 0 <= self.extra_delta <= Fraction(self.delta):
+            raise ValueError("the extra delta of a request is a part of its delta")
+
+    @property
+    def stored_extra(self) -> Decimal:
+        """δ′ as it is entered: rounded up."""
+        exact = _UP.divide(Decimal(self.extra_delta.numerator), Decimal(self.extra_delta.denominator))
+        return max(exact, _SMALLEST_EXTRA) if exact else Decimal(0)
 
 
 def running_budget(epsilon: Decimal, delta: Decimal) -> Budget:

@@ -12,6 +12,22 @@ from privreg.privacy.accountant import SMALLEST_DELTA, Budget, adaptive_budget
 from privreg.privacy.events import round_down
 from privreg.privacy.ledger.request import FOR_THE_ACCOUNTANT, Request, running_budget
 
+
+@dataclass(frozen=True)
+class Rule:
+    """The parts of δ behind the accountant's rule: one for the curve of μ², one for the sum of δ′."""
+
+    for_mu: Fraction
+    for_extra: Fraction
+
+
+# By the number that a data set has in the file. The first is for data sets with entries from files of version 1, which
+# knew no δ′: there the sum rule alone has room for it (docs/proofs/ledger.md). Both add up to FOR_THE_ACCOUNTANT.
+OLD_RULE, RULE = 1, 2
+RULES = {
+    OLD_RULE: Rule(FOR_THE_ACCOUNTANT, Fraction()),
+    RULE: Rule(FOR_THE_ACCOUNTANT / 2, FOR_THE_ACCOUNTANT / 2),
+}
 GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
 MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
 
@@ -33,6 +49,8 @@ class Status:
     sum_delta: Fraction
     mu_squared: Fraction | None  # None if the accountant has no cost for one of the entries
     last_delta: Decimal | None = None
+    sum_extra: Fraction = Fraction()  # of the δ′ of all entries
+    rule: int = RULE
 
     def after(self, request: Request) -> "Status":
         """The status with one more request."""
@@ -47,6 +65,7 @@ class Status:
             sum_delta=self.sum_delta + Fraction(request.delta),
             mu_squared=mu_squared,
             last_delta=request.delta or self.last_delta,
+            sum_extra=self.sum_extra + Fraction(request.stored_extra),
         )
 
     @property
@@ -54,7 +73,7 @@ class Status:
         """Whether one of both totals is within the budget: the rule of docs/proofs/ledger.md."""
         if self.sum_epsilon <= Fraction(self.epsilon) and self.sum_delta <= Fraction(self.delta):
             return True
-        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
+        if self.mu_squared is None or self.extra_room < 0 or self._accountant_delta < SMALLEST_DELTA:
             return False
         return self.mu_squared <= adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
 
@@ -64,9 +83,14 @@ class Status:
         return alone and self.entries < MOST_ENTRIES and self.after(request).within
 
     @property
+    def extra_room(self) -> Fraction:
+        """What the accountant's rule leaves for the δ′ of further requests; negative if it is broken."""
+        return Fraction(self.delta) * RULES[self.rule].for_extra - self.sum_extra
+
+    @property
     def accountant_epsilon(self) -> float | None:
         """About the ε of all entries by the accountant, at the part of δ that is kept for it."""
-        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
+        if self.mu_squared is None or self.extra_room < 0 or self._accountant_delta < SMALLEST_DELTA:
             return None
         return _shown_epsilon(sqrt(self.mu_squared), self._accountant_delta)
 
@@ -86,10 +110,12 @@ class Status:
         left = Fraction(self.epsilon) - self.sum_epsilon
         return max(0.0, round_down(left)) if self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
 
-    def room(self, delta: Decimal) -> float:
-        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ."""
-        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta
+    def room(self, delta: Decimal, extra: Fraction = Fraction()) -> float:
+        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ, of which `extra` is its δ′."""
+        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta - float(extra)
         if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
+            return summed
+        if extra > self.extra_room:
             return summed
         rest = gaussian.mu_at(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
         accounted = _shown_epsilon(sqrt(rest), running) if rest > 0 else 0.0
@@ -103,14 +129,19 @@ class Status:
             "unit": self.unit,
             "entries": self.entries,
             "sum": {"epsilon": float(self.sum_epsilon), "delta": float(self.sum_delta)},
-            "accountant": {"epsilon": self.accountant_epsilon, "delta": self._accountant_delta},
+            "accountant": {
+                "epsilon": self.accountant_epsilon,
+                "delta": self._accountant_delta,
+                "extra_delta": float(self.sum_extra),
+                "extra_delta_room": float(max(self.extra_room, Fraction())),
+            },
             "spent_epsilon": self.spent_epsilon,
             "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
         }
 
     @property
     def _accountant_delta(self) -> float:
-        return max(0.0, round_down(Fraction(self.delta) * FOR_THE_ACCOUNTANT))
+        return max(0.0, round_down(Fraction(self.delta) * RULES[self.rule].for_mu))
 
 
 def rounded_down(value: float) -> str:
