@@ -1,84 +1,354 @@
-"""Text files: the rule for each cell."""
+"""Columns of text: the class and the value of each cell, whatever the column is made of."""
 
+import datetime
+import math
 import re
+import time
+import unicodedata
+import warnings
+from datetime import UTC
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privreg.data.files import open_file
-from privreg.data.text_header import MISSING
-from text_tables import BLANKS, cells, message, number, read, rows_of, slow_fixture, write
+from privreg.data import cells
+from privreg.data.cells import (
+    COMMA,
+    DATE,
+    MISSING,
+    POINT,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    as_days,
+    as_numbers,
+    as_texts,
+    as_truths,
+    classes,
+    count_classes,
+)
+from privreg.data.text_header import MISSING as WORDS
+from privreg.data.text_header import number_pattern
+from text_tables import BLANKS
+from text_tables import cells as some_cells
+
+EXACT = {
+    MISSING: [*WORDS, "NA", "N/A", "NaN", "Null", " none\t", "   ", "\v\f\r\n", None],
+    WHOLE: ["0", "-0", "+1", "007", " 12 ", "1e5", "1E+05", "-1e-5", "20200101", "9" * 100_000, "1e999", "1e-999"],
+    POINT: ["1.", ".5", "-.5", "+1.5e3", "0.1", "\t3.14\n", "1.e5", ".0", "1." + "3" * 100_000],
+    COMMA: ["1,", ",5", "-,5", "+1,5e3", "0,1", " 1,5", "1,e5"],
+    DATE: [
+        *("2020-02-29", "0001-01-01", "9999-12-31", " 1999-12-31 ", "2000-02-29", "2020-01-01T00:00"),
+        *("2020-01-01 23:59", "2020-01-01T23:59:59", "2020-01-01T23:59:59.123456789012345678901234567890"),
+        *("2020-01-01T10:00Z", "2020-01-01 10:00:00+02", "2020-01-01T10:00:00.5-0330", "2020-01-01T10:00+23:59"),
+    ],
+    TRUTH: ["true", "FALSE", "Yes", "no", " nO\t", "TRUE"],
+    TEXT: [
+        *("x", "1x", "0x10", "1_000", "1e", "1e+", "+-1", "--1", "+", "e5", "1.5.2", "1,5,2", "1.000,5", "1,000.5"),
+        *("1 000", "1-2", "inf", "-inf", "infinity", "1d5", "١", "１", "１.５", "−1", "1\xa0", "\xa01", "\ufeff1"),
+        *("1\0", "\0", "na\0", "\0na", "true\0", "\x1b[31m1", "=cmd|' /C calc'!A0", "<b>1</b>", "1%", "$1",),
+        *("1e5.5", ",", "..", "-."),
+        *("nullx", "none of it", "yesno", "truey", "ｔrue", "ﬁ", "n a", "n/a/", "??", "+.", "+,", ".e5", ",e5", "--"),
+        *("2020-02-30", "2020-13-01", "0000-00-00", "0000-01-01", "2019-02-29", "1900-02-29", "2020-00-01"),
+        *("2020-01-00", "2020-01-32"),
+        *( "2020-1-1", "2020/01/01", "01-01-2020", "12020-01-01", "-2020-01-01", "2020-01-01x"),
+        *("2020-01-01T", "2020-01-01T1", "2020-01-01T24:00", "2020-01-01T10:60", "2020-01-01T10:00:60"),
+        *("2020-01-01T1:00", "2020-01-01T10:00:", "2020-01-01T10:00:0", "2020-01-01T10:00:00.", "2020-01-01T10:00.5"),
+        *("2020-01-01Z", "2020-01-0１"),
+        *("2020-01-01  10:00", "2020-01-01\t10:00", "2020-01-01t10:00", "2020-01-01T10:00z", "2020-01-01T10:00+2"),
+        *("2020-01-01T10:00+24", "2020-01-01T10:00+02:60", "2020-01-01T10:00+02:0", "2020-01-01T10:00 Z"),
+        *("2020-01-01T10:00+02:000", "2020-01-01T10:00+020", "2020-01-01T10:00ZZ", "10:00", "2020-01", "2020-01-01T10"),
+    ],
+}  # fmt: skip
+EVERY = [(cell, kind) for kind, given_cells in EXACT.items() for cell in given_cells]
 
 
-@given(st.lists(cells, min_size=1, max_size=20))
-@slow_fixture
-def test_the_rule_for_numbers(tmp_path, odd):
-    path = rows_of(tmp_path / "x.csv", [["1", "x"]] * 100 + [[cell, "x"] for cell in odd])
-    assert read(path)["a"][100:] == [number(cell) for cell in odd]
+def column(values, kind=None):
+    """Text as arrow has it, also with bytes that are not UTF-8."""
+    raw = [value if isinstance(value, bytes | None) else value.encode("utf-8", "surrogateescape") for value in values]
+    if kind is not None and pa.types.is_large_string(kind):
+        return pa.array(raw, pa.large_binary()).view(pa.large_string())
+    return pa.array(raw, pa.binary()).view(pa.string())
 
 
-@given(st.lists(cells, min_size=1, max_size=20))
-@slow_fixture
-def test_the_rule_for_numbers_with_a_decimal_comma(tmp_path, odd):
-    path = rows_of(tmp_path / "x.csv", [["1,5", "x"]] * 100 + [[cell, "x"] for cell in odd], delimiter=";")
-    swapped = [cell.replace(".", "no").replace(",", ".") for cell in odd]
-    assert read(path)["a"][100:] == [number(cell) for cell in swapped]
+def class_of(cell):
+    """The documented rule, written once more."""
+    cell = cell.strip(BLANKS)
+    lower = "".join(c.lower() if c.isascii() else c for c in cell)
+    if lower in WORDS:
+        return MISSING
+    if lower in ("true", "false", "yes", "no"):
+        return TRUTH
+    for mark, kind in ((".", POINT), (",", COMMA)):
+        if number_pattern(mark).fullmatch(cell):
+            return kind if mark in cell else WHOLE
+    return TEXT if day_of(cell) is None else DATE
 
 
-@given(st.lists(cells, min_size=1, max_size=20))
-@slow_fixture
-def test_the_rule_for_text_and_booleans(tmp_path, odd):
-    path = rows_of(tmp_path / "x.csv", [["x", "true"]] * 100 + [[cell, cell] for cell in odd])
+def day_of(cell):
+    time_of_day = r"[T ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?"
+    found = re.fullmatch(rf"(\d{{4}})-(\d\d)-(\d\d)(?:{time_of_day})?", cell, re.ASCII)
+    if found is None:
+        return None
+    *whole, fraction, zone = found.groups()
+    sign, digits = (zone or "Z")[0], re.sub(r"\D", "", zone or "").ljust(4, "0")
+    ahead = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:])) * (-1 if sign == "-" else 1)
+    try:
+        when = datetime.datetime(*[int(part or 0) for part in whole], tzinfo=UTC)
+        datetime.time(int(digits[:2]), int(digits[2:]))
+    except ValueError:
+        return None
+    seconds = when.hour * 3600 + when.minute * 60 + when.second - int(ahead.total_seconds())
+    return when.toordinal() - 719_163 + (seconds + (float(fraction[:16]) if fraction else 0.0)) / 86400
 
+
+def value_of(cell, mark):
+    if not number_pattern(mark).fullmatch(cell.strip(BLANKS)):
+        return math.nan
+    value = float(cell.strip(BLANKS).replace(mark, "."))
+    return value if math.isfinite(value) else math.nan
+
+
+def bits(numbers):
+    """To compare NaN with NaN and 0 with -0."""
+    numbers = np.asarray(numbers, np.float64)
+    return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64).tolist()
+
+
+# ---------------------------------------------------------------- classes
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_classes_of_exact_cells(kind):
+    found = classes(column([cell for cell, _ in EVERY], kind))
+    assert found.dtype == np.uint8
+    wrong = [(cell and cell[:40], meant, got) for (cell, meant), got in zip(EVERY, found, strict=True) if meant != got]
+    assert wrong == []
+    for cell, meant in EVERY:  # the rule above says the same
+        assert cell is None or class_of(cell) == meant
+    counts = count_classes(column([cell for cell, _ in EVERY], kind))
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [len(EXACT[kind]) for kind in range(cells.CLASSES)]
+
+
+signs, tails = st.sampled_from(["", "+", "-"]), st.text("0123456789", max_size=25)
+almost_numbers = st.builds(
+    "{}{}{}{}{}".format,
+    signs,
+    tails,
+    st.sampled_from(["", ".", ","]),
+    tails,
+    st.sampled_from(["", "e5", "E-7", "e+", "e"]),
+)
+LIKE_A_DATE = r"[0-3]\d{3}-[01]\d-[0-3]\d([T ][0-2]\d:[0-6]\d(:[0-6]\d(\.\d{1,20})?)?(Z|[+-][0-2]\d(:?[0-6]\d)?)?)?"
+almost_dates = st.one_of(
+    st.from_regex(LIKE_A_DATE, fullmatch=True),
+    st.datetimes().map(str),
+    st.datetimes(timezones=st.just(UTC)).map(datetime.datetime.isoformat),
+)  # fmt: skip
+words = st.sampled_from([*WORDS, "true", "yes", "no", "false"]).flatmap(
+    lambda word: st.tuples(*[st.sampled_from([c.lower(), c.upper()]) for c in word]).map("".join)
+)
+padding = st.text(BLANKS + "\xa0", max_size=2)
+anything = st.builds("{}{}{}".format, padding, st.one_of(some_cells, almost_numbers, almost_dates, words), padding)
+
+
+@given(st.lists(anything, max_size=30))
+def test_classes_and_values_are_those_of_the_rule(given_cells):
+    """Also of the last cells, which are nearer to the end of the bytes than kernels look at once."""
+    got = column(given_cells)
+    assert classes(got).tolist() == [class_of(cell) for cell in given_cells]
+    for mark in ".,":
+        assert bits(as_numbers(got, mark)) == bits([value_of(cell, mark) for cell in given_cells])
+    days = [day_of(cell.strip(BLANKS)) for cell in given_cells]
+    assert bits(as_days(got)) == bits([math.nan if day is None else day for day in days])
+    truth = {"true": 1, "yes": 1, "false": 0, "no": 0}
+    bare = [cell.strip(BLANKS) for cell in given_cells]
+    assert as_truths(got).tolist() == [truth.get(cell.lower(), -1) if cell.isascii() else -1 for cell in bare]
+
+
+# ---------------------------------------------------------------- values
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20), st.sampled_from([repr, "%.3e", "%.25g"])
+)
+def test_numbers_are_the_nearest(values, how):
+    texts = [how % value if isinstance(how, str) else how(value) for value in values]
+    for mark in ".,":
+        got = as_numbers(column([text.replace(".", mark) for text in texts]), mark)
+        assert bits(got) == bits([float(text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("9007199254740993", "9007199254740992", "9007199254740993.0", "0.1", "1e22", "1e23"),
+        *("0.000000000000000000000000000000000000001", "1.7976931348623157e308", "1.7976931348623159e308", "5e-324"),
+        *("123456789012345678e-22", "2e-324", "1e-400", "-1e-400"),
+        *( "1e400", "-1e400", "+1e22", "+0.30000000000000004", "-0", "+0", "0e999", "-0.0e-9"),
+        *("1" + "0" * 400 + "e-400", "0." + "0" * 400 + "1e400", "9" * 19, "0" * 50 + "1", "1e0000000000000000005"),
+        "2.2250738585072011e-308",
+    ],
+)  # fmt: skip
+def test_numbers_that_are_hard_to_round(cell):
+    for given_cell in (cell, f" {cell}\t"):
+        assert bits(as_numbers(column([given_cell, "x", "1"]), ".")) == bits([value_of(cell, "."), math.nan, 1.0])
+        comma = given_cell.replace(".", ",")
+        assert bits(as_numbers(column([comma]), ",")) == bits([value_of(cell, ".")])
+
+
+def test_days():
+    exact = {
+        "1970-01-01": 0.0,
+        "1969-12-31": -1.0,
+        "0001-01-01": -719_162.0,
+        "2020-02-29T12:00": 18321.5,
+        "1970-01-01 06:00:00Z": 0.25,
+        "1970-01-01T06:00:00+06:00": 0.0,
+        "1970-01-01T00:00-12": 0.5,
+        "1970-01-01T00:00:00.864": 0.864 / 86400,
+        "1970-01-02x": math.nan,
+    }
+    assert bits(as_days(column(list(exact)))) == bits(list(exact.values()))
+
+
+def test_truths():
+    got = as_truths(column(["true", " YES ", "False", "nO", "1", "", None, "truth"]))
+    assert got.dtype == np.int8
+    assert got.tolist() == [1, 1, 0, 0, -1, -1, -1, -1]
+
+
+# ---------------------------------------------------------------- text
+
+
+def test_texts():
+    given_cells = [
+        " a ",
+        "a",
+        "NA",
+        None,
+        "",
+        "b",
+        b"\xff",
+        b"\xed\xa0\x80",
+        "cafe\u0301",
+        "caf\xe9",
+        "A",
+        "a\0",
+        "\xa0a",
+    ]
+    got = as_texts(column(given_cells))
+    got.validate(full=True)
+    assert got.to_pylist() == ["a", "a", None, None, None, "b", None, None, "caf\xe9", "caf\xe9", "A", "a\0", "\xa0a"]
+    assert sorted(got.dictionary.to_pylist()) == sorted({"a", "b", "caf\xe9", "A", "a\0", "\xa0a"})
+    assert got.dictionary.type == pa.large_string()
+    assert got.indices.type in (pa.int32(), pa.int64())
+
+
+@given(st.lists(anything, max_size=30))
+def test_texts_are_those_of_the_rule(given_cells):
     def text(cell):
-        cell = re.sub("\r\n?", "\n", cell).strip(BLANKS)
+        cell = cell.strip(BLANKS)
         valid = not any("\ud800" <= c <= "\udfff" for c in cell)
-        return cell if valid and (cell == "-" or cell.lower() not in MISSING) else None
+        return unicodedata.normalize("NFC", cell) if valid and class_of(cell) != MISSING else None
 
-    got = read(path, {"a": ["x", "-"]})
-    assert got["a"][100:] == [text(cell) for cell in odd]
-    assert got["b"][100:] == [{"true": True, "false": False}.get(cell.strip(BLANKS).lower()) for cell in odd]
-
-
-def test_exact_cells(tmp_path):
-    path = write(
-        tmp_path / "x.csv",
-        b"n,b,t\r\n 1 ,TRUE, a b \r\n\t-2.5e3\t,\tFalse,NA\r\n1e400,yes,caf\xc3\xa9\r\n1e-400,1,caf\xe9\r\n"
-        b'"7",True,"x, ""y"" z"\r\n\r\n0.1,true,\xef\xbb\xbf\r\n',
-    )
-    assert open_file(path).columns == {"n": "number", "b": "boolean", "t": "text"}
-    assert read(path) == {
-        "n": [1.0, -2500.0, None, 0.0, 7.0, 0.1],
-        "b": [True, False, None, None, True, True],
-        "t": ["a b", None, "café", None, 'x, "y" z', "\ufeff"],
-    }
+    got = as_texts(column(given_cells))
+    assert got.to_pylist() == [text(cell) for cell in given_cells]
+    assert len(set(got.dictionary.to_pylist())) == len(got.dictionary)
 
 
-@pytest.mark.parametrize("word", MISSING)
-def test_words_for_missing(tmp_path, word):
-    path = rows_of(tmp_path / "x.csv", [["x", "1"], [word.upper(), word], [f" {word}\t", "2"]])
-    assert read(path) == {"a": ["x", None, None], "b": [1.0, None, 2.0]}
-    if word:  # a declared level is not missing
-        assert read(path, {"a": ["x", word.upper()]})["a"][1] == word.upper()
+def test_dictionaries_without_what_no_cell_has():
+    first = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 3], pa.int8()), pa.array(["a", None, "unused", " b "]))
+    second = pa.DictionaryArray.from_arrays(pa.array([2, 0, 0], pa.int8()), pa.array(["b", "c", "NA"]))
+    got = as_texts(pa.chunked_array([first, second]))
+    assert got.to_pylist() == ["a", None, None, "b", None, "b", "b"]
+    assert sorted(got.dictionary.to_pylist()) == ["a", "b"]
 
 
-def test_levels_decide_about_the_kind(tmp_path):
-    path = rows_of(tmp_path / "x.csv", [["1", "1.0", "true"], [" 2", "2", "False"], ["x", "x", "x"]], "abc")
-    assert read(path, {"a": ["1", "2"], "b": [1, 2.5], "c": ["true"]}) == {
-        "a": ["1", "2", "x"],
-        "b": [1.0, 2.0, None],
-        "c": ["true", "False", "x"],
-    }
-    assert read(path, {"c": [False, True]})["c"] == [True, False, None]
-    file = open_file(path)
-    for levels in (["1", 2], [], [True, 1], [None]):
-        assert "column 'a' must be all text or all numbers" in message(file.read, ["a"], {"a": levels})
-    assert "has no column 'z'" in message(file.read, ["z"], {})
-    assert "--category a=a,b,c" in message(file.levels, "a")
+def test_many_values_and_long_ones():
+    many = pa.array([f"id {i}" for i in range(1_000_000)])
+    begin = time.perf_counter()
+    got = as_texts(many)
+    assert time.perf_counter() - begin < 10  # a loop over pairs of values would take hours
+    assert len(got.dictionary) == 1_000_000
+    long = "x" * (1 << 20)
+    assert as_texts(pa.array([f" {long} ", long, long + "y"])).to_pylist() == [long, long, long + "y"]
 
 
-def test_identifiers_are_text(tmp_path):
-    path = rows_of(tmp_path / "x.csv", [["12345678901234567890", "1"], ["12345678901234567891", "2"], ["007", "NA"]])
-    got = read(path, identifiers=["a"])
-    assert got == {"a": ["12345678901234567890", "12345678901234567891", "007"], "b": [1.0, 2.0, None]}
+# ---------------------------------------------------------------- what a column is made of
+
+FUNCTIONS = {
+    "classes": classes,
+    "count_classes": count_classes,
+    "points": lambda got: bits(as_numbers(got, ".")),
+    "commas": lambda got: bits(as_numbers(got, ",")),
+    "days": lambda got: bits(as_days(got)),
+    "truths": as_truths,
+    "texts": lambda got: as_texts(got).to_pylist(),
+}
+MIXED = [
+    *[cell for cell, _ in EVERY if cell is None or len(cell) < 60],
+    b"\xff",
+    b"1\xff",
+    "é",
+    "e\u0301",
+    "0.12345678901234567",
+]
+
+
+def ways(array):
+    """The same cells, held in other ways."""
+    n = len(array)
+    yield "large", array.cast(pa.large_binary()).view(pa.large_string())
+    yield "chunks", pa.chunked_array([array.slice(i, 7) for i in range(0, n, 7)])
+    yield "empty chunks", pa.chunked_array([array.slice(0, 0), array.slice(0, 3), array.slice(3, 0), array.slice(3)])
+    yield "offset", pa.concat_arrays([array.slice(n - 11), array]).slice(11)
+    yield "dictionary", array.dictionary_encode()
+    parts = [array.slice(i, 13).dictionary_encode() for i in range(0, n, 13)]
+    yield "dictionaries", pa.chunked_array(parts)
+    yield "the same dictionary", pa.chunked_array([array.dictionary_encode().slice(i, 13) for i in range(0, n, 13)])
+    yield "unsigned", pa.DictionaryArray.from_arrays(pa.array(range(n), pa.uint16()), array)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_depends_on_how_a_column_is_held(name):
+    array, function = column(MIXED), FUNCTIONS[name]
+    whole = function(array)
+    for way, other in ways(array):
+        np.testing.assert_array_equal(np.asarray(function(other)), np.asarray(whole), err_msg=way)
+    valid = array.filter(pa.array([not isinstance(cell, bytes) for cell in MIXED]))
+    view = valid.cast(pa.large_binary()).view(pa.large_string()).cast(pa.string_view())
+    np.testing.assert_array_equal(np.asarray(function(view)), np.asarray(function(valid)))
+    if name != "count_classes":
+        np.testing.assert_array_equal(np.asarray(function(array.slice(5, 40))), np.asarray(whole)[5:45])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_no_cells(kind):
+    for empty in (pa.array([], kind), pa.chunked_array([], kind), pa.array(["1"], pa.string()).cast(kind).slice(1)):
+        assert count_classes(empty).tolist() == [0] * 7
+        for function in (classes, as_days, as_truths, as_texts, lambda got: as_numbers(got, ",")):
+            assert len(function(empty)) == 0
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_nulls_alone(kind):
+    nulls = pa.nulls(9, kind)
+    assert count_classes(nulls).tolist() == [9] + [0] * 6
+    assert np.isnan(as_numbers(nulls, ".")).all()
+    assert np.isnan(as_days(nulls)).all()
+    assert (as_truths(nulls) == -1).all()
+    assert as_texts(nulls).null_count == 9
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_value_raises_or_warns(name):
+    hostile = column([*MIXED, "9" * 100_000, "1." + "9" * 100_000, "1e" + "9" * 100_000, b"\xff" * 1000, b"\0" * 1000])
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for _, other in ways(hostile):
+            FUNCTIONS[name](other)
