@@ -7,6 +7,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     __version__: str
 
     from privreg.data.parquet import ParquetTable as ParquetTable
+    from privreg.data.schema import Schema as Schema
     from privreg.errors import BudgetError as BudgetError
     from privreg.errors import BudgetRefusedError as BudgetRefusedError
     from privreg.errors import ClusterError as ClusterError
@@ -15,8 +16,6 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.errors import NotPrivateWarning as NotPrivateWarning
     from privreg.errors import NotReleasedWarning as NotReleasedWarning
     from privreg.errors import PrivregError as PrivregError
-    from privreg.data.schema import Schema as Schema
-    from privreg.data.schema import load_schema as load_schema
     from privreg.errors import SchemaError as SchemaError
     from privreg.errors import WeakGuaranteeWarning as WeakGuaranteeWarning
     from privreg.estimators.boosted_adassp import BoostedAdaSSP as BoostedAdaSSP
@@ -25,15 +24,17 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.estimators.non_dp import NonDP as NonDP
     from privreg.estimators.private_linear.estimator import PrivateLinearRegression as PrivateLinearRegression
     from privreg.estimators.private_linear.planner import plan as plan
+    from privreg.estimators.schema_reader import SchemaReader as SchemaReader
     from privreg.estimators.sub_lasso import SubLasso as SubLasso
     from privreg.estimators.tukey import TukeyRegression as TukeyRegression
     from privreg.privacy.ledger.ledger import Ledger as Ledger
     from privreg.report.model import write_report as write_report
+    from privreg.results.schema_file import load_schema as load_schema
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOMES = {
     "data.parquet": "ParquetTable",
-    "data.schema": "Schema load_schema",
+    "data.schema": "Schema",
     "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "
     "NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
     "estimators.boosted_adassp": "BoostedAdaSSP",
@@ -42,10 +43,12 @@ _HOMES = {
     "estimators.non_dp": "NonDP",
     "estimators.private_linear.estimator": "PrivateLinearRegression",
     "estimators.private_linear.planner": "plan",
+    "estimators.schema_reader": "SchemaReader",
     "estimators.sub_lasso": "SubLasso",
     "estimators.tukey": "TukeyRegression",
     "privacy.ledger.ledger": "Ledger",
     "report.model": "write_report",
+    "results.schema_file": "load_schema",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = sorted(_HOME)

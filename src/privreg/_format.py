@@ -43,6 +43,11 @@ def span(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{number(low, 4)} … {number(high, 4)}"
 
 
+def part_of(part: float, whole: float | None) -> str:
+    """A part in whole per cent; empty if the whole is not known."""
+    return "" if not whole else f"{round(100 * min(max(part / whole, 0), 1))} %"
+
+
 def epsilon_delta(epsilon: float, delta: float) -> str:
     """ε and δ, as they would be typed."""
     return f"ε = {number(epsilon, 6)}, δ = {number(delta, 6)}"

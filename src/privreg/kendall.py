@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privreg.engines.base import TARGET
-from privreg.engines.registry import open_engine
+from privreg.engines.base import TARGET, OpenOptions
+from privreg.engines.registry import open_source
+from privreg.estimators.reading import public_schema
 
 
 def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.float64]:
@@ -17,6 +18,7 @@ def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.flo
     expectation of that under random tie-breaking, so a constant column scores 0. Records with a missing or non-finite
     value are left out. Exact in int64, one O(n log n) count per column on `n_jobs` threads.
     """
-    engine = open_engine(X, y, None, n_jobs)
+    types, source = open_source(X, y, OpenOptions(n_jobs))
+    engine = source.open(public_schema(types, full=True))
     pairs = engine.ranking().concordance(TARGET, range(len(engine)))
     return pairs / max(engine.n_records - 1, 1)

@@ -17,9 +17,10 @@ from privreg.cli.demo import demo
 from privreg.cli.fit import fit, select
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
+from privreg.cli.schema import schema
 from privreg.errors import BudgetRefusedError, PrivregError
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, fit, select, predict, plan)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, fit, select, predict, schema, plan)
 LEDGER_COMMANDS = (ledger.create, ledger.status, ledger.history)
 PAPER_COMMANDS = (paper.run, paper.report)
 

@@ -13,12 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privreg.cli.terminal import stages
-from privreg.data.columns import ChosenColumns, choose_columns, choose_names, read_levels, read_names, unknown_column
+from privreg.data.columns import (
+    ChosenColumns,
+    choose_columns,
+    choose_names,
+    read_levels,
+    read_names,
+    read_ranges,
+    unknown_column,
+)
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
-from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.results.outputs import check_outputs
@@ -38,7 +46,7 @@ class Job:
 
     command: str
     data: Path
-    target: str
+    target: str | None
     epsilon: Decimal
     delta: Decimal
     method: str
@@ -47,6 +55,9 @@ class Job:
     drop: list[str] | None = None
     category: list[str] | None = None
     categories: Path | None = None
+    range: list[str] | None = None
+    missing: str = "drop"
+    schema: Path | None = None
     person: str | None = None
     rows_per_person: int = 1
     max_rows_for_selection: int | None = None
@@ -57,31 +68,53 @@ class Job:
     force: bool = False
     ledger: Path | None = None
     dataset: str | None = None
+    purpose: str | None = None
     yes: bool = False
     as_json: bool = False
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A file, the columns of it that are used, and the levels that were declared for some of them."""
+    """A file, and the columns of it that are used, with what was declared about them."""
 
     file: "DataFile"
     columns: ChosenColumns
-    declared: list[str]
+    ranges: dict[str, tuple[float, float]]
+
+    @property
+    def table(self) -> "DataFile":
+        """The columns that are used, the target and the people included."""
+        chosen = self.columns
+        others = [name for name in (chosen.target, chosen.person) if name is not None]
+        return self.file.select([*chosen.features, *others], chosen.features if chosen.named else ())
 
 
 def check_fit(job: Job) -> Opened:
     """Everything that can be wrong with `privreg fit` before data is read."""
     method = check_method(job)
     _check_engine(job)
-    budget = _budget(job)
+    budget, rows = _budget(job), 1 if job.person is None else job.rows_per_person
     if method == FLAGSHIP:
-        check_budget(budget, 1 if job.person is None else job.rows_per_person)
+        check_budget(budget, rows)
     else:
-        REGISTRY[method].check_budget(budget)
-    inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories}
-    check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
+        REGISTRY[method].check_budget(for_each_record(budget, rows))
+    _check_files(job)
     _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
+    return open_table(job)
+
+
+def _check_files(job: Job) -> None:
+    inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories, "--schema": job.schema}
+    check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
+
+
+def check_schema(job: Job) -> Opened:
+    """The same for `privreg schema`."""
+    _check_people(job)
+    budget = _budget(job)
+    check_budget(budget, 1 if job.person is None else job.rows_per_person)
+    _check_files(job)
+    _ask_ledger(job, adaptive_budget(budget))
     return open_table(job)
 
 
@@ -90,6 +123,7 @@ def check_select(job: Job) -> Opened:
     if job.method not in SELECTORS:
         raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {job.method!r}")
     _check_engine(job)
+    _check_people(job)
     _budget(job)
     _ask_ledger(job, Fraction())  # at least; what choosing costs, the selector knows, and asks again
     return open_table(job)
@@ -120,20 +154,26 @@ def read_kept(keep: list[str], columns: Collection[str], path: Path | str) -> li
 def check_method(job: Job) -> str:
     """The name of the method, if it goes together with the other options."""
     method = job.method
-    if job.rows_per_person != 1 and job.person is None:
-        raise ValueError("--rows-per-person needs --person, the column that names people")
+    _check_people(job)
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
     if method not in private_methods():
         raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
     if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
-    if job.person is not None:
-        raise ValueError(f"--person: {method} protects records, not people; leave --method out")
     if not REGISTRY[method].selects and job.k != "auto":
         other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
         raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
+
+
+def _check_people(job: Job) -> None:
+    if job.rows_per_person != 1 and job.person is None:
+        raise ValueError("--rows-per-person needs --person, the column that names people")
+    if job.missing not in ("drop", "fill"):
+        raise ValueError(f"--missing must be drop or fill; got {job.missing!r}")
+    if job.schema is not None and (job.category or job.categories or job.range):
+        raise ValueError("--schema has levels and ranges of its own; leave --category, --categories and --range out")
 
 
 def open_table(job: Job) -> Opened:
@@ -145,11 +185,13 @@ def open_table(job: Job) -> Opened:
             names = list(file.columns)
         features = read_names("--features", job.features or [], names)
         drop = read_names("--drop", job.drop or [], names)
-        levels = read_levels(job.category or [], job.categories, names)
+        by_type = str(job.categories) == "dtype"
+        levels = read_levels(job.category or [], None if by_type else job.categories, names)
+        ranges = read_ranges(job.range or [], names, job.data)
         chosen = job.target, features, drop, job.person, levels
         choose_names(names, job.data, *chosen)
         file = file or open_file(job.data)
-        return Opened(file, choose_columns(file, *chosen), list(levels))
+        return Opened(file, choose_columns(file, *chosen), ranges)
 
 
 def _check_engine(job: Job) -> None:

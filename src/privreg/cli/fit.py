@@ -30,10 +30,11 @@ def fit(
     drop: options.Drop = None,
     category: options.Category = None,
     categories: options.Categories = None,
-    person: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column that names people: protects a person instead of a record.")
-    ] = None,
-    rows_per_person: Annotated[int, typer.Option(min=1, help="The most records kept of one person.")] = 1,
+    range: options.Range = None,
+    missing: options.Missing = "drop",
+    schema: options.SchemaFile = None,
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = 1,
     max_rows_for_selection: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Choose features by samples of about N records, if more.")
     ] = None,
@@ -44,6 +45,7 @@ def fit(
     force: options.Force = False,
     ledger: options.LedgerFile = None,
     dataset: options.Dataset = None,
+    purpose: options.Purpose = None,
     yes: options.Yes = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -53,7 +55,7 @@ def fit(
 
     job = Job("fit", **typed)
     opened = check_fit(job)
-    _confirm(job)
+    confirm(job)
     with stages("loading"):
         from privreg.cli.run_fit import run_fit
 
@@ -71,10 +73,16 @@ def select(
     drop: options.Drop = None,
     category: options.Category = None,
     categories: options.Categories = None,
+    range: options.Range = None,
+    missing: options.Missing = "drop",
+    schema: options.SchemaFile = None,
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = 1,
     engine: options.Engine = "auto",
     scheduler: options.Scheduler = None,
     ledger: options.LedgerFile = None,
     dataset: options.Dataset = None,
+    purpose: options.Purpose = None,
     yes: options.Yes = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -84,14 +92,14 @@ def select(
 
     job = Job("select", **typed)
     opened = check_select(job)
-    _confirm(job)
+    confirm(job)
     with stages("loading"):
         from privreg.cli.run_fit import run_select
 
     run_select(job, opened)
 
 
-def _confirm(job: "Job") -> None:
+def confirm(job: "Job") -> None:
     """Say what a large budget means. At a terminal, go on only if that is meant."""
     from privreg.privacy.weak import weak_points
 

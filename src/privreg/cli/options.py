@@ -53,8 +53,29 @@ Category = Annotated[
     list[str] | None, typer.Option(metavar="COL=a,b,c", help="Declare the levels of a column; may be repeated.")
 ]
 Categories = Annotated[
-    Path | None, typer.Option(metavar="FILE", help='The same for many columns, as JSON: {"town": ["a", "b"]}.')
+    Path | None,
+    typer.Option(
+        metavar="FILE", help='The same as JSON: {"town": ["a", "b"]}; or dtype: the levels of types are public.'
+    ),
 ]
+Range = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL=LOW..HIGH", help="A range that is known from outside the data; may be repeated."),
+]
+Missing = Annotated[
+    str, typer.Option(metavar="drop|fill", help="Leave records with a missing value out, or fill the value in.")
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", metavar="FILE", help="What privreg schema, or an earlier model, found out: costs nothing."
+    ),
+]
+Person = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column that names people: protects a person instead of a record.")
+]
+RowsPerPerson = Annotated[int, typer.Option(min=1, help="The most records kept of one person.")]
+Purpose = Annotated[str | None, typer.Option(metavar="TEXT", help="What this is for, in the ledger's entry.")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Spend from the budget kept here.")]
 Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the data set in the ledger.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before spending a budget that protects hardly anybody.")]

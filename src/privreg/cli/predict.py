@@ -49,19 +49,21 @@ def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: lis
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
     file = open_file(data)
-    for name in features:
+    needed = [column.name for column in model.schema_ if not column.left_out]
+    for name in needed:
         if name not in file.columns:
             raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
     kept = read_kept(keep, file.columns, file.path)
-    copied = [name for name in kept if name not in features]
-    as_written = [] if file.typed else copied  # the number 007 is perhaps a name
+    copied = [name for name in kept if name not in needed]
     place = out or Path("standard output.csv")
     open_writer = (format_to_write(place) or TEXT).load().writer
     with stages("predicting"), whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
         writer = None
-        for batch in file.batches([*features, *copied], model.categories or {}, as_written):
+        for batch in file.batches([*needed, *copied]):
+            # What was left out of the fit is not needed, but a table has to have the columns that the fit's had.
+            columns = {name: batch[name] if name in needed else pa.nulls(len(batch)) for name in features}
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(batch.select(features))))
+            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(pa.table(columns))))
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
         if writer is None:

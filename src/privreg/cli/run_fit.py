@@ -6,16 +6,14 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from joblib import cpu_count
 
 import privreg
 from privreg.cli.check import Job, Opened, check_method
-from privreg.cli.show import show_fit, show_selection
+from privreg.cli.show import show_fit, show_schema, show_selection
 from privreg.cli.terminal import stages
-from privreg.data.columns import ChosenColumns
-from privreg.data.files import format_of
 from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.privacy.ledger.ledger import Ledger
@@ -23,6 +21,10 @@ from privreg.report.model import Context, report_page
 from privreg.results.model_file import save_model
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, release_of
+from privreg.results.schema_file import load_schema, schema_record
+
+if TYPE_CHECKING:
+    from privreg.data.parquet import ParquetTable
 
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
 
@@ -43,10 +45,29 @@ def run_fit(job: Job, opened: Opened) -> None:
         raise failure
 
 
+def run_schema(job: Job, opened: Opened) -> None:
+    """Only read the table, write the schema, and print it."""
+    reader = privreg.SchemaReader(**_budget(job))
+    carry_out(reader, opened, job)
+    ledger, failure = _ledger_entry(job, reader.ledger_entry_), None
+    if job.out is not None:
+        try:
+            reader.save(job.out)
+        except OSError as error:
+            failure = error
+    if job.as_json:
+        record = schema_record(reader.schema_, reader.receipt_) | {"warnings": reader.warnings_}
+        print(json.dumps(record | {"ledger": ledger}))
+    else:
+        show_schema(reader, None if failure else job.out, ledger)
+    if failure is not None:
+        raise failure
+
+
 def run_select(job: Job, opened: Opened) -> None:
     """Choose features as `check_select` has found it possible, and print them."""
     name = SELECTORS[job.method]
-    selector = getattr(privreg, name)(k=job.k, purpose=f"select for {job.target}: {name}", **_budget(job))
+    selector = getattr(privreg, name)(k=job.k, **_budget(job))
     carry_out(selector, opened, job)
     ledger = _ledger_entry(job, selector.ledger_entry_)
     if job.as_json:
@@ -54,63 +75,47 @@ def run_select(job: Job, opened: Opened) -> None:
         chosen["warnings"] = selector.warnings_
         print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
     else:
-        show_selection(selector, job.target, ledger)
+        show_selection(selector, str(job.target), ledger)
 
 
 def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     """Fit an estimator to the file."""
-    columns = opened.columns
-    declared = {name: columns.categories[name] for name in opened.declared} or None
+    columns, table = opened.columns, opened.table
+    by_type = str(job.categories) == "dtype"
+    declared = {
+        "categories": "dtype" if by_type else columns.categories or None,
+        "ranges": opened.ranges or None,
+        "missing": job.missing,
+        "schema": None if job.schema is None else load_schema(job.schema),
+        "rows_per_person": job.rows_per_person,
+    }
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
-        estimator.set_params(categories=declared, progress=stage)
-        estimator.ask_ledger(job.person)  # before records are read
-        stage("reading the file")
-        if format_of(job.data).in_place:
-            _fit_in_place(estimator, opened.file, columns, job, stage)
+        estimator.set_params(progress=stage, **declared)
+        estimator.ask_ledger(columns.person)  # before records are read
+        if job.engine != "dask":
+            estimator.fit(table, columns.target, groups=columns.person)
         else:
-            _fit(estimator, opened.file, columns, stage)
-    # With the levels of the file itself, too: a prediction needs them.
-    estimator.set_params(progress=None, categories=columns.categories or None)
+            from privreg.engines.dask.opening import OnCluster, cluster
 
-
-def _fit_in_place(estimator: Any, table: Any, columns: ChosenColumns, job: Job, stage: Callable[[str], None]) -> None:
-    """Parquet stays where it is."""
-    person = {} if columns.person is None else {"groups": columns.person}
-    chosen = table.select([*columns.features, columns.target, *person.values()])
-    if job.engine != "dask":
-        estimator.fit(chosen, columns.target, **person)
-        return
-    from privreg.engines.dask.opening import OnCluster, cluster
-
-    stage("connecting to the cluster")
-    with cluster(job.scheduler, cpu_count()) as client:
-        estimator.fit(OnCluster(chosen, client), columns.target, **person)
-
-
-def _fit(estimator: Any, file: Any, columns: ChosenColumns, stage: Callable[[str], None]) -> None:
-    person = [] if columns.person is None else [columns.person]
-    table = file.read([*columns.features, columns.target, *person], columns.categories, person)
-    features, target = table.select(columns.features), table[columns.target]
-    stage("preparing the columns")
-    if person:
-        estimator.fit(features, target, groups=table.select(person))  # with its name, for the ledger
-    else:
-        estimator.fit(features, target)
+            stage("connecting to the cluster")
+            with cluster(job.scheduler, cpu_count()) as client:
+                estimator.fit(OnCluster(cast("ParquetTable", table), client), columns.target, groups=columns.person)
+    estimator.set_params(progress=None)
 
 
 def _estimator(job: Job, method: str) -> Any:
-    options = _budget(job) | {"purpose": f"fit {job.target}: {method}"}
+    options = _budget(job)
     if method == FLAGSHIP:
-        options |= {"rows_per_person": job.rows_per_person, "max_rows_for_selection": job.max_rows_for_selection}
-        return PrivateLinearRegression(k=job.k, **options)
+        return PrivateLinearRegression(k=job.k, max_rows_for_selection=job.max_rows_for_selection, **options)
     return make_method(method, k=USUAL_K if job.k == "auto" else int(job.k), calibration="strict", **options)
 
 
 def _budget(job: Job) -> dict[str, Any]:
     """As an estimator takes it."""
     ledger = None if job.ledger is None else Ledger(job.ledger)
-    return {"epsilon": float(job.epsilon), "delta": float(job.delta), "ledger": ledger, "dataset": job.dataset}
+    spent = {"epsilon": float(job.epsilon), "delta": float(job.delta), "purpose": job.purpose}
+    return spent | {"ledger": ledger, "dataset": job.dataset}
 
 
 def _write(job: Job, release: Release, ledger: dict[str, Any] | None) -> tuple[dict[str, str], list[OSError]]:

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from privreg._format import epsilon_delta, number, shown, tenths_percent
+from privreg._format import about, epsilon_delta, number, part_of, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
@@ -56,6 +56,28 @@ def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
             f"Ledger: {ledger['dataset']} has spent ε = {number(ledger['spent_epsilon'], 4)} of "
             f"{number(ledger['epsilon'], 6)} in {entries}. It keeps a tenth of δ for its own accounting."
         )
+
+
+def show_schema(reader: Any, out_file: Any, ledger: dict[str, Any] | None) -> None:
+    """What each column holds, what is left out, and what it cost."""
+    out, schema = console(), reader.schema_
+    records = "" if schema.records is None else f", from about {about(schema.records)} records"
+    out.print(Text(f"{len(schema.columns)} columns{records}", style="bold"))
+    rows = []
+    for column in schema:
+        known = column.counts or [0.0] * len(column.levels)
+        shares = [
+            f"{shown(str(level))} {part_of(count, schema.records)}"
+            for level, count in zip(column.levels, known, strict=True)
+        ]
+        missing = "" if column.n_missing is None else part_of(column.n_missing, schema.records)
+        rows.append((shown(column.name), (column.left_out and "left out") or column.kind, missing, ", ".join(shares)))
+    out.print(grid(("column", "kind", "missing", "levels (share)"), *rows, left=2))
+    show_warnings(out, reader.warnings_)
+    show_receipt(out, reader.receipt_)
+    show_ledger(out, ledger)
+    if out_file is not None:
+        out.print(Text(f"The schema is in {out_file}. Use it with privreg fit --schema {out_file}."))
 
 
 def show_selection(selector: Any, target: str, ledger: dict[str, Any] | None) -> None:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from privreg._types import Float64, Int64
 from privreg.data.text_header import BLANKS, read_number
 from privreg.data.text_header import MISSING as _WORDS
-from privreg.errors import SchemaError
 from privreg.kernels import cells as kernels
 from privreg.kernels.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
 
@@ -224,17 +223,17 @@ def kind_of_type(kind: pa.DataType) -> str:
     return "nothing" if types.is_null(kind) else str(kind)
 
 
-def convert(array: pa.Array, name: str, levels: str | None, identifier: bool, cast: bool) -> pa.Array:
-    """A column without dictionary and without text that is not UTF-8: an identifier, a category, or values."""
+def convert(array: pa.Array, identifier: bool, cast: bool) -> pa.Array:
+    """A column of a file without dictionary and without text that is not UTF-8; perhaps all numbers as float64."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if is_text(array.type):
         array = valid_text(array)
     if identifier:
         return _identifier(array)
-    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or (cast and levels is None):
+    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or cast:
         array = pc.cast(array, pa.float64(), safe=False)
-    return array if levels is None else _typed_as(levels, array, name)
+    return array
 
 
 def valid_text(array: pa.Array) -> pa.Array:
@@ -265,28 +264,3 @@ def _identifier(array: pa.Array) -> pa.Array:
 def stored_integers(array: pa.Array) -> pa.Array:
     """The numbers of days, seconds or parts of seconds that points in time are stored as."""
     return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
-
-
-def _typed_as(kind: str, array: pa.Array, name: str) -> pa.Array:
-    """A column in the kind of its levels."""
-    is_text, is_boolean = is_text(array.type), pa.types.is_boolean(array.type)
-    if not (is_text or is_boolean or kind_of_type(array.type) == "number"):
-        raise SchemaError(f"column {name!r} is of type {array.type}, which cannot have levels")
-    if kind == "text":
-        return pc.cast(array, pa.large_string())
-    if is_text:
-        return _read_as(kind, array)
-    if kind == "number":
-        return pc.cast(array, pa.float64(), safe=False)
-    if is_boolean:
-        return array
-    raise SchemaError(f"column {name!r} is of type {array.type}, but its levels are booleans")
-
-
-def _read_as(kind: str, array: pa.Array) -> pa.Array:
-    """The numbers or booleans among cells of text; null where a cell is none."""
-    if kind == "number":
-        numbers = as_numbers(array, ".")
-        return pa.array(numbers, mask=np.isnan(numbers))
-    truths = as_truths(array)
-    return pa.array(truths == 1, mask=truths < 0)

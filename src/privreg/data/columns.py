@@ -5,7 +5,6 @@ values that a column can have.
 """
 
 import csv
-import io
 import json
 import math
 import shlex
@@ -16,6 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privreg.data.schema import checked_range
 from privreg.data.text_header import like_a_record, read_number
 from privreg.errors import SchemaError
 
@@ -30,15 +30,16 @@ _LISTED = 8  # columns named in a message
 class ChosenColumns:
     """The columns of a fit, and the declared levels of its categories."""
 
-    target: str
+    target: str | None
     features: list[str]
     person: str | None
     categories: dict[str, list[Any]]
+    named: bool = False  # whether the features were asked for by name
 
 
 def choose_columns(
     file: "DataFile",
-    target: str,
+    target: str | None,
     features: Sequence[str] = (),
     drop: Sequence[str] = (),
     person: str | None = None,
@@ -47,32 +48,30 @@ def choose_columns(
     """Settle target, features, person and levels. Without `features`, every column that has no other use is one."""
     categories = categories or {}
     chosen = choose_names(list(file.columns), file.path, target, features, drop, person, categories)
-    if file.columns[target] not in ("number", "boolean"):
+    if target is not None and file.typed and file.columns[target] not in ("number", "boolean"):
         held = "categories" if file.columns[target] == "category" else file.columns[target]
         raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
         raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
-    named = bool(features)
-    undeclared = [name for name in chosen if file.columns[name] == "text" and name not in categories]
-    if undeclared and not file.typed and like_a_record(file.columns):
-        raise SchemaError(f"columns of {file.path} hold text, and {_NOT_SHOWN}")
-    _check_text(undeclared, named)
-    levels = {name: _levels(file, name, categories.get(name), named) for name in chosen}
-    declared = {name: given for name, given in levels.items() if given is not None}
-    return ChosenColumns(target, chosen, person, declared)
+    levels = {
+        name: typed_levels(name, file.columns[name], given) if file.typed else text_levels(name, given)
+        for name, given in categories.items()
+    }
+    return ChosenColumns(target, chosen, person, levels, bool(features))
 
 
 def choose_names(
     columns: Sequence[str],
     path: Path | str,
-    target: str,
+    target: str | None,
     features: Sequence[str],
     drop: Sequence[str],
     person: str | None,
     categories: Iterable[str],
 ) -> list[str]:
     """The features, by the names of the columns alone: a header is enough. `categories` are those with levels."""
-    given = [("--target", target), *(("--features", name) for name in features), *(("--drop", name) for name in drop)]
+    given = [("--target", target)] if target is not None else []
+    given += [*(("--features", name) for name in features), *(("--drop", name) for name in drop)]
     given += [("--person", person)] if person is not None else []
     given += [("--category", name) for name in categories]
     for option, name in given:
@@ -112,9 +111,9 @@ def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | 
     return SchemaError(f"{option}: no column {name!r} in {path}; {_NOT_SHOWN if like_a_record(columns) else advice}")
 
 
-def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
+def _check_uses(target: str | None, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
     """No column has two uses."""
-    if person == target:
+    if person == target and person is not None:
         raise SchemaError(f"--person: column {target!r} is the target")
     for role, name in (("target", target), ("person", person)):
         if name in drop:
@@ -126,42 +125,6 @@ def _check_uses(target: str, features: Sequence[str], drop: Sequence[str], perso
             raise SchemaError(f"column {name!r} is in both --features and --drop; remove it from one of them")
         if features.count(name) > 1:
             raise SchemaError(f"--features: column {name!r} is listed twice")
-
-
-def _check_text(undeclared: list[str], named: bool) -> None:
-    """Text columns without levels are named together."""
-    if len(undeclared) == 1:
-        (name,) = undeclared
-        raise SchemaError(
-            f"column {name!r} holds text: declare its levels with --category {shlex.quote(name)}=a,b,c, or "
-            f"{_leave_out('it', undeclared, named)}"
-        )
-    if undeclared:
-        raise SchemaError(
-            f"columns {', '.join(map(repr, undeclared))} hold text: declare levels with "
-            f"--category {shlex.quote(undeclared[0])}=a,b,c, or {_leave_out('them', undeclared, named)} "
-            "(identifiers and dates are best left out)"
-        )
-
-
-def _leave_out(it: str, names: list[str], named: bool) -> str:
-    if named:
-        return f"leave {it} out of --features"
-    line = io.StringIO()
-    csv.writer(line).writerow(names)
-    typed = shlex.quote(line.getvalue().removesuffix("\r\n"))
-    return f"leave {it} out with --drop {typed}"
-
-
-def _levels(file: "DataFile", name: str, declared: Sequence[Any] | None, named: bool) -> list[Any] | None:
-    """The levels of a feature; None if it needs none."""
-    kind = file.columns[name]
-    if kind not in ("number", "boolean", "text", "category"):
-        raise SchemaError(f"column {name!r} holds {kind}: convert it to numbers, or {_leave_out('it', [name], named)}")
-    if declared is not None:
-        blank = name in file.blank
-        return typed_levels(name, kind, declared) if file.typed else text_levels(name, kind, declared, blank)
-    return file.levels(name) if kind == "category" else None
 
 
 def read_levels(options: Sequence[str], file: Path | None, columns: Collection[str] = ()) -> dict[str, list[Any]]:
@@ -198,21 +161,35 @@ def typed_levels(name: str, kind: str, levels: Sequence[Any]) -> list[Any]:
     return _all_different(name, kind, meant, levels)
 
 
-def text_levels(name: str, kind: str, levels: Sequence[Any], blank: bool) -> list[Any]:
-    """Levels of a column of a text file, whose kind the first rows show, if they show any.
+def text_levels(name: str, levels: Sequence[Any]) -> list[Any]:
+    """Levels of a column of a text file, whose kind is not known.
 
     What the levels are is decided by themselves: numbers if they are written as numbers are, so that 1 is also 1.0, and
-    codes such as 007 stay text. The kind only tells whether none of them can occur.
+    codes such as 007 stay text.
     """
     if not _all_text(levels):
         return list(levels)
-    if kind in _READERS and not blank and not any(value is not None for value in _read(kind, levels)):
-        raise _no_level(name, kind, levels[0])
     for reader in _READERS:
         meant = _read(reader, levels)
         if all(str(value).casefold() == level.casefold() for value, level in zip(meant, levels, strict=True)):
             return _all_different(name, reader, meant, levels)
     return list(levels)
+
+
+def read_ranges(options: Sequence[str], columns: Collection[str], path: Path) -> dict[str, tuple[float, float]]:
+    """Ranges as declared by options COL=LOW..HIGH."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for option in options:
+        name, sign, given = option.rpartition("=")
+        ends = [read_number(end.strip()) for end in given.split("..")]
+        if not sign or len(ends) != 2 or None in ends:
+            raise SchemaError(f"--range {option}: write it as COLUMN=LOW..HIGH, for instance age=0..120")
+        if name.strip() not in columns:
+            raise unknown_column("--range", name.strip(), columns, path)
+        if name.strip() in ranges:
+            raise SchemaError(f"--range: the range of column {name.strip()!r} is declared twice")
+        ranges[name.strip()] = checked_range(name.strip(), ends)
+    return ranges
 
 
 def _all_different(name: str, kind: str, meant: list[Any], levels: Sequence[str]) -> list[Any]:

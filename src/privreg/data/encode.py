@@ -76,8 +76,10 @@ def _spelled(raw: Raw) -> Raw:
     """Numbers and booleans as text, as they would be in a column of objects."""
     values = numbers_in_raw(raw)
     different, place = np.unique(values, return_inverse=True)
-    whole = different.astype(object) if raw.kind != BOOLEAN else np.array([v == 1 if v == v else None for v in different])
-    return Raw(TEXT, pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), texts_of(whole.astype(object))))
+    spelled = different.astype(np.object_)
+    if raw.kind == BOOLEAN:
+        spelled = np.array([None if np.isnan(value) else bool(value) for value in different], np.object_)
+    return Raw(TEXT, pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), texts_of(spelled)))
 
 
 def _matched(values: Float64, levels: Sequence[Any], missing: Any = None) -> tuple[Codes, NDArray[np.bool_]]:
@@ -100,5 +102,3 @@ def tally(raw: Raw) -> tuple[Any, NDArray[np.int64]]:
     texts = as_texts(raw.values)
     indices, _ = _indices(texts)
     return texts.dictionary, np.bincount(indices, minlength=len(texts.dictionary) + 1)[:-1]
-
-

@@ -8,8 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from privreg.data.base import DataFile, Levels, levels_type
+from privreg.data.base import DataFile
 from privreg.data.cells import convert, kind_of_type, stored_type
 from privreg.data.files import PARQUET, check_start, files_at, first_bytes
-from privreg.data.raw import BOOLEAN, NUMBER, OTHER_TYPE, TEXT, TIME, ColumnType
+from privreg.data.raw import ColumnType
 from privreg.errors import SchemaError
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
@@ -86,34 +85,25 @@ class ParquetTable(DataFile):
         del name
         return pq.ParquetWriter(sink, schema)
 
-    def select(self, columns: Sequence[str]) -> "ParquetTable":
-        """The same rows with these columns only."""
-        self._check(columns, {}, ())
-        chosen = copy(self)
-        chosen.columns = {name: self.columns[name] for name in columns}
-        return chosen
-
     @property
     def parts(self) -> tuple[RowGroup, ...]:
         """The row groups of all files, in order, without empty ones: each can be read independently."""
         files = self._files.items()
         return tuple(RowGroup(path, i, rows) for path, (_, groups) in files for i, rows in enumerate(groups) if rows)
 
-    def part_tables(
-        self, part: RowGroup, columns: Sequence[str], categories: Levels, identifiers: Sequence[str] = ()
-    ) -> Iterator[pa.Table]:
+    def part_tables(self, part: RowGroup, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
-        self._check(columns, categories, identifiers)
+        self._check(columns, ())
         _, rows = self._files.get(part.path, ((), ()))
         if rows[part.group : part.group + 1] != (part.rows,):
             raise SchemaError(f"row group {part.group} of {part.path} is not a part of {self.path}")
         options = {"row_groups": [part.group], "use_threads": False}
-        return self._batches(part.path, columns, categories, identifiers, **options)
+        return self._batches(part.path, columns, (), **options)
 
-    def no_rows(self, columns: Sequence[str], categories: Levels) -> pa.Table:
+    def no_rows(self, columns: Sequence[str]) -> pa.Table:
         """These columns as they come, without rows."""
-        self._check(columns, categories, ())
-        return self._no_rows(columns, categories, ())
+        self._check(columns, ())
+        return self._no_rows(columns, ())
 
     def levels(self, column: str) -> list[Any] | None:
         """The dictionary that all row groups have in common. One that was made while reading would show the data."""
@@ -130,49 +120,42 @@ class ParquetTable(DataFile):
 
     def type_of(self, column: str) -> ColumnType:
         """What the type of a column says. The levels of polars' Enum are written down before there is data."""
-        kind = self.columns[column]
-        if kind in ("text", "category"):
-            levels = self.levels(column) if column in self._enums else None
-            return ColumnType(TEXT, kind, kind == "category" and levels is None, levels and tuple(levels))
-        known = {"number": NUMBER, "boolean": BOOLEAN, "date": TIME, "timestamp": TIME, "nothing": NUMBER}
-        return ColumnType(known.get(kind, OTHER_TYPE), kind)
+        kind = super().type_of(column)
+        levels = self.levels(column) if column in self._enums else None
+        return kind if levels is None else replace(kind, category=False, levels=tuple(levels))
 
-    def _check(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> None:
-        super()._check(columns, categories, identifiers)
+    def _check(self, columns: Sequence[str], identifiers: Sequence[str]) -> None:
+        super()._check(columns, identifiers)
         for name in columns:
             (kind, path), *others = self._types[name]
-            cast = name not in identifiers and (name in categories or self.columns[name] == "number")
+            cast = name not in identifiers and self.columns[name] == "number"
             if others and not cast:
                 other, there = others[0]
                 raise SchemaError(
                     f"column {name!r} is of type {other} in {there}, but {kind} in {path}; write one type in all files"
                 )
 
-    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
+    def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
         kinds = {name: self._types[name][0][0] for name in columns}
         values = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         empty = pa.RecordBatch.from_pydict({name: pa.array([], kind) for name, kind in values.items()})
-        return self._convert(empty, columns, categories, identifiers)
+        return self._convert(empty, columns, identifiers)
 
-    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
+    def _tables(self, columns: Sequence[str], identifiers: Sequence[str]) -> Iterator[pa.Table]:
         for path in self._files:
-            yield from self._batches(path, columns, categories, identifiers, use_threads=True)
+            yield from self._batches(path, columns, identifiers, use_threads=True)
 
-    def _batches(self, path: str, columns: Sequence[str], *asked: Any, **options: Any) -> Iterator[pa.Table]:
+    def _batches(
+        self, path: str, columns: Sequence[str], identifiers: Sequence[str], **options: Any
+    ) -> Iterator[pa.Table]:
         rows = min(_BATCH_ROWS, _BATCH_CELLS // max(len(columns), 1) + 1)
         with self._open(path, len(columns)) as file:
             for batch in _each(path, file.iter_batches(rows, columns=list(columns), **options)):
-                yield _guarded(path, partial(self._convert, batch, columns, *asked))
+                yield _guarded(path, partial(self._convert, batch, columns, identifiers))
 
-    def _convert(
-        self, batch: pa.RecordBatch, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]
-    ) -> pa.Table:
-        arrays = {}
-        for name in columns:
-            levels = levels_type(name, categories[name]) if name in categories else None
-            several = len(self._types[name]) > 1
-            arrays[name] = convert(batch.column(name), name, levels, name in identifiers, several)
-        return pa.table(arrays)
+    def _convert(self, batch: pa.RecordBatch, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
+        several = {name: len(self._types[name]) > 1 for name in columns}
+        return pa.table({name: convert(batch.column(name), name in identifiers, several[name]) for name in columns})
 
     def _open(self, path: str, columns: int) -> pq.ParquetFile:
         """A handle of its own, for a reader of so many columns."""

@@ -95,6 +95,13 @@ def type_of(series: nw.Series[Any]) -> ColumnType:
     return ColumnType(OTHER_TYPE, str(dtype))
 
 
+def type_called(kind: str) -> ColumnType:
+    """The type that a file calls by this word."""
+    known = {"number": NUMBER, "boolean": BOOLEAN, "text": TEXT, "category": TEXT, "nothing": NUMBER}
+    times = {"date": TIME, "timestamp": TIME}
+    return ColumnType((known | times).get(kind, OTHER_TYPE), kind, category=kind == "category")
+
+
 def raw_of(series: nw.Series[Any], kind: ColumnType) -> Raw:
     """The cells of a column of this type."""
     if kind.kind == NUMBER:
@@ -208,4 +215,3 @@ def _is_null(series: nw.Series[Any]) -> bool:
     if is_arrow(series):
         return bool(pa.types.is_null(chunks_of(series).type))
     return bool(series.implementation.is_polars() and str(series.to_native().dtype) == "Null")
-

@@ -7,12 +7,9 @@ Codes of a category are the numbers of its levels; then come one for all other v
 numbers, not names, so that a level may be spelled "(other)" or "a=b" and is just a level.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 from privreg._json import entries, fields, flag, number, require, text
@@ -23,7 +20,6 @@ Level = str | int | float | bool
 NUMBER, DATE, BOOLEAN, CATEGORY = "number", "date", "boolean", "category"
 KINDS = (NUMBER, DATE, BOOLEAN, CATEGORY)
 OTHER, MISSING = "(other)", "(missing)"  # as people read them
-FORMAT, VERSION = "privreg schema", 1
 _FIELDS = "name kind left_out mark levels found counts reference other missing n_other n_missing centre range"
 
 
@@ -167,9 +163,7 @@ class Schema:
         found = [
             feature
             for source, column in enumerate(self.columns)
-            for feature in (
-                [Feature(column.name, source)] if column.left_out else column.features(source, self)
-            )
+            for feature in ([Feature(column.name, source)] if column.left_out else column.features(source, self))
         ]
         return [replace(feature, row=row) for row, feature in enumerate(found)]
 
@@ -246,34 +240,18 @@ def checked_range(name: str, value: Any) -> tuple[float, float]:
 
 def checked_levels(name: Any, levels: Any) -> tuple[Level, ...]:
     """Declared levels: text, numbers or booleans, all of one sort; SchemaError otherwise."""
-    if isinstance(levels, str) or not isinstance(levels, Sequence) and not hasattr(levels, "__iter__"):
+    if isinstance(levels, str) or (not isinstance(levels, Sequence) and not hasattr(levels, "__iter__")):
         raise SchemaError(f"the levels of column {name!r} must be a list, got {levels!r}")
     plain = tuple(level.item() if hasattr(level, "item") else level for level in levels)
     if not plain:
         raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
     sorts = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in plain}
-    if len(sorts) > 1 or not sorts <= {str, float, bool} or any(isinstance(v, float) and not isfinite(v) for v in plain):
+    endless = any(isinstance(level, float) and not isfinite(level) for level in plain)
+    if len(sorts) > 1 or not sorts <= {str, float, bool} or endless:
         raise SchemaError(f"the levels of column {name!r} must be all text or all numbers")
     if len(set(plain)) < len(plain):
         raise SchemaError(f"a level of column {name!r} is declared twice")
     return plain
-
-
-def save_schema(schema: Schema, path: str | PathLike[str], receipt: Mapping[str, Any]) -> None:
-    """Write a schema, and what it cost, as plain JSON, whole or not at all."""
-    raise NotImplementedError((fspath(path), receipt, schema))
-
-
-def load_schema(path: str | PathLike[str]) -> Schema:
-    """Read a schema that `privreg schema --out` wrote."""
-    try:
-        content = json.loads(Path(path).read_bytes().decode())
-        require(isinstance(content, dict) and content.get("format") == FORMAT, "it is not a privreg schema")
-        require(content.get("version") == VERSION, "it was written by another version of privreg")
-        return Schema.from_dict(content["schema"])
-    except (ValueError, KeyError, RecursionError) as error:
-        reason = error if isinstance(error, ValueError) and not isinstance(error, UnicodeDecodeError) else "it is damaged"
-        raise SchemaError(f"{fspath(path)} cannot be used as a schema: {reason}") from None
 
 
 def _level(value: Any, what: str) -> Level:

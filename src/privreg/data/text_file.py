@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from privreg.data.base import DataFile, Levels
+from privreg.data.base import DataFile
 from privreg.data.files import has_end
 from privreg.data.text_header import header_line, read_header
 from privreg.kernels import delimited
@@ -38,8 +38,8 @@ class TextFile(DataFile):
     path: Path
 
     def __init__(self, path: Path) -> None:
-        names, self._separator = read_header(path)
-        super().__init__(path, dict.fromkeys(names, "text"))
+        self._names, self._separator = read_header(path)
+        super().__init__(path, dict.fromkeys(self._names, "text"))
 
     @staticmethod
     def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
@@ -51,12 +51,12 @@ class TextFile(DataFile):
         options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
         return pa_csv.CSVWriter(sink, schema, write_options=options)
 
-    def _no_rows(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> pa.Table:
-        del categories, identifiers  # text all the same
+    def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
+        del identifiers  # text all the same
         return pa.schema([(name, pa.string()) for name in columns]).empty_table()
 
-    def _tables(self, columns: Sequence[str], categories: Levels, identifiers: Sequence[str]) -> Iterator[pa.Table]:
-        del categories, identifiers
+    def _tables(self, columns: Sequence[str], identifiers: Sequence[str]) -> Iterator[pa.Table]:
+        del identifiers
         with self.path.open("rb") as file, ThreadPoolExecutor(_THREADS) as pool:
             header_line(file, self.path)
             blocks = (pool.submit(self._cells, block, columns) for block in _whole_lines(file))
@@ -65,7 +65,7 @@ class TextFile(DataFile):
     def _cells(self, block: Bytes, columns: Sequence[str]) -> pa.Table:
         """The cells of whole lines."""
         slot = {name: place for place, name in enumerate(dict.fromkeys(columns))}
-        slots = np.array([slot.get(name, -1) for name in self.columns], np.int64)
+        slots = np.array([slot.get(name, -1) for name in self._names], np.int64)
         places = np.empty((delimited.most_lines(block), len(slot), 2), np.int32)
         rows = delimited.find_cells(block, ord(self._separator), slots, _LONGEST, places)
         arrays = [_text(*delimited.gather(block, places[:rows, slot[name]])) for name in columns]

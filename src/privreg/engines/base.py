@@ -123,16 +123,25 @@ class Engine(ABC):
         return _Column(self, number)
 
 
-class Source(ABC):
-    """A table before its schema is known: what the types of its columns say, and sums over raw cells."""
+@dataclass(frozen=True)
+class Types:
+    """What the types of a table say, without looking at a record: public."""
 
-    types: dict[str, ColumnType]  # of the columns that are offered, in order
-    target_type: ColumnType
+    columns: dict[str, ColumnType]  # of those that are offered, in order
+    levels: Callable[[str], list[Any] | None]  # that the type of a category has; None if it has none for all rows
+    target: str | None = None  # its name, if it has one
+    text_target: bool = False  # whether the target is text that is to be read as numbers
+    named: frozenset[str] = frozenset()  # columns that the user asked for by name
+
+
+class Source(ABC):
+    """A table before its schema is known: sums over raw cells."""
+
     n_rows: int  # secret
 
     @abstractmethod
     def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
-        """The sum of the task over blocks of rows, with the cells of these columns, and perhaps of the target (None)."""
+        """The sum of the task over blocks of rows: cells of these columns, and perhaps of the target (None)."""
 
     def prepare_levels(self, columns: Sequence[str]) -> None:  # noqa: B027
         """Several passes over the different values of these columns are to come."""
@@ -144,10 +153,6 @@ class Source(ABC):
     @abstractmethod
     def row_identities(self) -> Int64:
         """For each row a number that rows of one person have in common, −1 for nobody's."""
-
-    @abstractmethod
-    def levels(self, column: str) -> list[Any] | None:
-        """The levels that the type of a category has, wherever they come from; None if it has none for all rows."""
 
     @abstractmethod
     def open(self, schema: Schema) -> Engine:
@@ -169,8 +174,12 @@ class Kind(ABC):
     lazy = False  # whether its rows are predicted where they are, and later: with `map`, not by `tables`
 
     @abstractmethod
-    def open(self, X: Any, y: Any, options: OpenOptions) -> Source:
-        """The table and its target. Names and types are looked at, and no record."""
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        """What is public about the table; SchemaError if it cannot be used. `y` is None if there is no target."""
+
+    @abstractmethod
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> Source:
+        """The table and its target, of which `types` has told."""
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:  # noqa: ARG002
         """All rows as features, part by part, if the table is not in memory."""
@@ -181,15 +190,18 @@ class Kind(ABC):
         raise NotImplementedError
 
 
-def offered(table: Any, target: Any, groups: Any) -> list[str]:
-    """The columns of a file that are neither the target nor name people; SchemaError if these are none of its own."""
+def file_types(table: Any, target: Any, groups: Any) -> Types:
+    """The types of a file, whose target and people are columns."""
     for name, what in ((target, "y"), (groups, "groups")):
-        if (name is not None or what == "y") and not (isinstance(name, str) and name in table.columns):
+        if name is not None and not (isinstance(name, str) and name in table.columns):
             raise SchemaError(f"{what} must be the name of a column of {table!r}")
-    features = [name for name in table.columns if name not in (target, groups)]
-    if not features:
+    offered = [name for name in table.columns if name not in (target, groups)]
+    if not offered:
         raise SchemaError(f"{table!r} has no feature columns")
-    return features
+    if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
+        raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
+    types = {name: table.type_of(name) for name in offered}
+    return Types(types, table.levels, target, target is not None and not table.typed, table.named)
 
 
 def used_columns(table: Any, schema: Schema) -> list[str]:

@@ -5,6 +5,7 @@ from copy import copy
 from functools import partial
 from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +19,7 @@ from privreg.data.tables import (
     array_names,
     array_table,
     assembled,
+    name_of,
     read_frame,
     read_identities,
     read_table,
@@ -34,6 +36,7 @@ from privreg.engines.base import (
     Ranking,
     Rounded,
     Source,
+    Types,
     each_in_threads,
 )
 from privreg.errors import SchemaError
@@ -53,39 +56,57 @@ class InMemory(Kind):
 
     in_memory = True
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemorySource":
-        frame, target = read_frame(X), read_target(y)
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        del groups
+        frame = read_frame(X)
+        if isinstance(frame, np.ndarray):
+            kind = ColumnType(NUMBER, "number", never_missing=frame.dtype.kind in "biu")
+            return Types(dict.fromkeys(array_names(frame), kind), lambda _: None, _name(y))
+        columns = dict(zip(map(str, frame.columns), frame.iter_columns(), strict=True))
+        types = {name: type_of(series) for name, series in columns.items()}
+        return Types(types, lambda name: levels_in_type(columns[name]), _name(y))
+
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> "MemorySource":
+        frame = read_frame(X)
+        target = np.zeros(len(frame)) if y is None else read_target(y)
         if target.size != len(frame):
             raise SchemaError("X and y have different numbers of rows")
         persons = None if options.groups is None else read_identities(options.groups)
         if persons is not None and persons.size != len(frame):
             raise SchemaError("groups and y have different numbers of rows")
-        columns: dict[str, Any] = {}
         if isinstance(frame, np.ndarray):
-            whole = frame.dtype.kind in "biu"
-            types = dict.fromkeys(array_names(frame), ColumnType(NUMBER, "number", never_missing=whole))
-            return MemorySource(types, columns, Raw(NUMBER, target), persons, options, frame)
-        types = {}
-        for name, series in zip(map(str, frame.columns), frame.iter_columns(), strict=True):
-            types[name], columns[name] = type_of(series), series
+            return MemorySource(types, {}, Raw(NUMBER, target), persons, options, frame)
+        columns = dict(zip(map(str, frame.columns), frame.iter_columns(), strict=True))
         return MemorySource(types, columns, Raw(NUMBER, target), persons, options)
 
 
-class TextFiles(Kind):
-    """Delimited text, which is read into memory as a whole."""
+def _name(y: Any) -> str | None:
+    name = name_of(y)
+    return None if name is None else str(name)
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> "MemorySource":
-        names = base.offered(X, y, options.groups)
+
+class FilesInMemory(Kind):
+    """A file whose table is read into memory as a whole. If it is text, its target is numbers by decree."""
+
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        return base.file_types(X, y, groups)
+
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> "MemorySource":
+        people = [] if options.groups is None else [options.groups]
         if options.progress is not None:
             options.progress("reading the file")
-        table = X.read([*names, y, *([] if options.groups is None else [options.groups])], {})
-        persons = None if options.groups is None else read_identities(table[options.groups])
-        columns = {name: Raw(TEXT, table[name]) for name in names}
-        types = dict.fromkeys(names, ColumnType(TEXT))
-        return MemorySource(types, columns, Raw(TEXT, table[y]), persons, options)
+        table = X.read([*types.columns, *([] if y is None else [y]), *people], people)
+        if y is None:
+            target = Raw(NUMBER, np.zeros(len(table)))
+        else:
+            target = Raw(NUMBER, read_target(table[y])) if X.typed else Raw(TEXT, table[y])
+        persons = read_identities(table[people[0]]) if people else None
+        columns = {name: nw.from_native(table[name], series_only=True) for name in types.columns}
+        return MemorySource(types, columns, target, persons, options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
-        for batch in X.batches(base.used_columns(X, schema), {}):
+        used = base.used_columns(X, schema)
+        for batch in X.batches(used):
             with isolated():
                 table = read_table(batch, schema)
             yield table
@@ -96,14 +117,14 @@ class MemorySource(Source):
 
     def __init__(
         self,
-        types: dict[str, ColumnType],
+        types: Types,
         columns: dict[str, Any],
         target: Raw,
         persons: Int64 | None,
         options: OpenOptions,
         array: NDArray[Any] | None = None,
     ) -> None:
-        self.types, self.target_type = types, ColumnType(target.kind)
+        self._types = types.columns
         self._columns, self._target, self._persons = columns, target, persons
         self._options, self._array = options, array
         self._rows: NDArray[np.bool_] | None = None
@@ -133,10 +154,10 @@ class MemorySource(Source):
     def _raw(self, name: str) -> Raw:
         """The cells of a column. What had to be converted is kept until the table is opened."""
         if self._array is not None:
-            return Raw(NUMBER, self._array[:, list(self.types).index(name)])
+            return Raw(NUMBER, self._array[:, list(self._types).index(name)])
         column = self._columns[name]
         if not isinstance(column, Raw):
-            self._columns[name] = column = raw_of(column, self.types[name])
+            self._columns[name] = column = raw_of(column, self._types[name])
         return column
 
     def prepare_levels(self, columns: Sequence[str]) -> None:
@@ -154,9 +175,6 @@ class MemorySource(Source):
     def row_identities(self) -> Int64:
         assert self._persons is not None
         return self._persons
-
-    def levels(self, column: str) -> list[Any] | None:
-        return levels_in_type(self._columns[column])
 
     def open(self, schema: Schema) -> "MemoryEngine":
         target, n_jobs = numbers_in_raw(self._target, schema.target_mark), self._options.n_jobs
@@ -181,9 +199,7 @@ class MemorySource(Source):
 class MemoryEngine(Engine):
     """The complete records of a `Table` and a target."""
 
-    def __init__(
-        self, table: Table, target: Float64, n_jobs: int | None = None, persons: Int64 | None = None
-    ) -> None:
+    def __init__(self, table: Table, target: Float64, n_jobs: int | None = None, persons: Int64 | None = None) -> None:
         if table.n_rows > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
         keep = table.complete() & np.isfinite(target)

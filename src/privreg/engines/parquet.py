@@ -12,12 +12,11 @@ from privreg._isolation import isolated
 from privreg._types import Int64
 from privreg.data.parquet import ParquetTable, RowGroup
 from privreg.data.raw import Cells
-from privreg.data.schema import BOOLEAN, NUMBER, Schema
+from privreg.data.schema import Schema
 from privreg.data.tables import Table, read_identities, read_table
-from privreg.engines.base import Block, Kind, OpenOptions, Source, offered, used_columns
-from privreg.engines.parts import Layout
+from privreg.engines.base import Block, Kind, OpenOptions, Source, Types, file_types, used_columns
+from privreg.engines.parts import Layout, standing_in
 from privreg.engines.streamed import StreamedEngine
-from privreg.errors import SchemaError
 
 PART_ROWS = 2**18  # rows from which row groups are a part of their own
 
@@ -25,13 +24,17 @@ PART_ROWS = 2**18  # rows from which row groups are a part of their own
 class ParquetFiles(Kind):
     """A `ParquetTable`, read by threads of this process."""
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> Source:
-        layout = parquet_layout(X, y, options)
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        return file_types(X, y, groups)
+
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> Source:
+        del y
+        layout = Layout(types.columns, standing_in(types))
         return StreamedEngine(partial(file_parts, X), layout, partial(parquet_identities, X, options.groups), options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
         used = used_columns(X, schema)
-        for batch in X.batches(used, {}) if X.parts else [X.no_rows(used, {})]:
+        for batch in X.batches(used) if X.parts else [X.no_rows(used)]:
             with isolated():
                 table = read_table(batch, schema)
             yield table
@@ -51,13 +54,13 @@ class FilePart:
             yield self.layout.block(frame, columns)
 
     def cells(self, columns: Sequence[str]) -> Iterator[Cells]:
-        empty = self.table.no_rows([*columns, self.layout.target], {})
+        empty = self.table.no_rows(list(dict.fromkeys([*columns, self.layout.target])))
         for frame in chain([empty], self._frames(columns)):
             yield self.layout.cells(frame, columns)
 
     def _frames(self, columns: Sequence[str]) -> Iterator[Any]:
         for group in self.groups:
-            yield from self.table.part_tables(group, [*columns, self.layout.target], {})
+            yield from self.table.part_tables(group, list(dict.fromkeys([*columns, self.layout.target])))
 
 
 def file_parts(table: ParquetTable, layout: Layout) -> list[FilePart]:
@@ -72,12 +75,4 @@ def file_parts(table: ParquetTable, layout: Layout) -> list[FilePart]:
 
 def parquet_identities(table: ParquetTable, name: str) -> Int64:
     """A number for each row, the same for equal values of a column."""
-    return read_identities(table.read([name], {}, identifiers=[name])[name])
-
-
-def parquet_layout(table: ParquetTable, target: Any, options: OpenOptions) -> Layout:
-    """Every column is offered that is neither the target nor names people."""
-    names = offered(table, target, options.groups)
-    if table.columns[target] not in (NUMBER, BOOLEAN):
-        raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
-    return Layout({name: table.type_of(name) for name in names}, target)
+    return read_identities(table.read([name], [name])[name])

@@ -22,10 +22,21 @@ from privreg._types import Float64, Int16, Int64
 from privreg.data.encode import encoded
 from privreg.data.features import Feature
 from privreg.data.raw import Cells, ColumnType, Raw, raw_of
-from privreg.data.schema import NUMBER, Schema
+from privreg.data.schema import BOOLEAN, NUMBER, Schema
 from privreg.data.tables import assembled, read_target
 from privreg.engines import base
-from privreg.engines.base import TARGET, Block, Derived, Engine, OpenOptions, Source, Tasks, each_total, features_of
+from privreg.engines.base import (
+    TARGET,
+    Block,
+    Derived,
+    Engine,
+    OpenOptions,
+    Source,
+    Tasks,
+    Types,
+    each_total,
+    features_of,
+)
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import MAX_RECORDS
 
@@ -34,13 +45,16 @@ Kept = NDArray[np.bool_] | None
 Task = Callable[..., Any]  # called with a part, which of its rows are kept, and what else is given
 
 
+_NOTHING = Schema(())
+
+
 @dataclass(frozen=True)
 class Layout:
     """The columns of a table, and, once it is known, the schema that makes features of them."""
 
     types: dict[str, ColumnType]  # of the columns that are offered
     target: str
-    schema: Schema = Schema(())  # its columns are those that are offered, in order
+    schema: Schema = _NOTHING  # its columns are those that are offered, in order
     features: tuple[Feature, ...] = ()  # of the schema, or some of them
 
     def opened(self, schema: Schema) -> "Layout":
@@ -60,11 +74,19 @@ class Layout:
         """These features, and the target, of a data frame that has their columns at least."""
         raws = self.cells(frame, self.needed(columns))
         target: Float64 = raws.pop(None).values
-        place = {column.name: source for source, column in enumerate(self.schema)}
-        found = {place[name]: encoded(raw, self.schema.columns[place[name]], self.schema.fill) for name, raw in raws.items()}
+        known = {column.name: (source, column) for source, column in enumerate(self.schema)}
+        found = {known[name][0]: encoded(raw, known[name][1], self.schema.fill) for name, raw in raws.items()}
         table = assembled(self.schema, found, target.size)
         table.features = [self.features[j] for j in columns]
         return Block(table.columns(range(len(columns)), slice(None)), target)
+
+
+def standing_in(types: Types) -> str:
+    """The column that is read as the target where there is none: it tells how many rows a part has."""
+    numbers = [name for name, kind in types.columns.items() if kind.kind in (NUMBER, BOOLEAN)]
+    if not numbers:
+        raise SchemaError("a table that is not in memory needs a column of numbers")
+    return types.target or numbers[0]
 
 
 class Part(Protocol):
@@ -221,7 +243,6 @@ class PartsEngine(Engine, Source):
     """
 
     def __init__(self, parts: int, layout: Layout, number_rows: Callable[[], Any], options: OpenOptions) -> None:
-        self.types, self.target_type = layout.types, ColumnType(NUMBER)
         self.features, self.progress, self.n_jobs = [], options.progress, options.n_jobs
         self._layout, self._number_rows = layout, number_rows  # rows of one person have the same number
         self._found: list[Any] = [None] * parts  # which rows of each part are records: `Complete`
@@ -251,7 +272,8 @@ class PartsEngine(Engine, Source):
     def open(self, schema: Schema) -> Self:
         opened = self._with(self._layout.opened(schema))
         opened._found = self._all
-        opened._remember(opened._each("reading the columns", complete, opened._layout.needed(range(len(opened))), len(opened)))
+        needed = opened._layout.needed(range(len(opened)))
+        opened._remember(opened._each("reading the columns", complete, needed, len(opened)))
         return opened
 
     def choose(self, columns: Sequence[int]) -> Self:

@@ -9,7 +9,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
-from privreg.engines.base import Kind, OpenOptions, Source
+from privreg.engines.base import Kind, OpenOptions, Source, Types
 
 
 def _is_a(name: str, X: Any) -> bool:
@@ -25,7 +25,7 @@ KINDS: list[tuple[Callable[[Any], bool], str]] = [  # who handles a table, the f
     (partial(_is_a, "privreg.data.parquet.ParquetTable"), "privreg.engines.parquet:ParquetFiles"),
     (is_dask, "privreg.engines.dask.opening:DaskFrames"),
     (partial(_is_a, "privreg.engines.dask.opening.OnCluster"), "privreg.engines.dask.opening:ClusterFiles"),
-    (partial(_is_a, "privreg.data.text_file.TextFile"), "privreg.engines.memory:TextFiles"),
+    (partial(_is_a, "privreg.data.base.DataFile"), "privreg.engines.memory:FilesInMemory"),
     (lambda _: True, "privreg.engines.memory:InMemory"),
 ]
 
@@ -36,6 +36,8 @@ def kind_of(X: Any) -> Kind:
     return found
 
 
-def open_source(X: Any, y: Any, options: OpenOptions) -> Source:
+def open_source(X: Any, y: Any, options: OpenOptions) -> tuple[Types, Source]:
     """A table and its target, before anything is known about the records."""
-    return kind_of(X).open(X, y, options)
+    kind = kind_of(X)
+    types = kind.types(X, y, options.groups)
+    return types, kind.open(X, y, types, options)

@@ -43,9 +43,6 @@ class StreamedEngine(PartsEngine):
         other._parts = self._make_parts(layout)
         return other
 
-    def levels(self, column: str) -> list[Any] | None:
-        return self._parts[0].levels(column)
-
     def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Any]:
         del columns  # a part knows what to read
         with single_threaded_blas():

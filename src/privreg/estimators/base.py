@@ -17,7 +17,7 @@ from privreg._isolation import isolated
 from privreg.data.features import Feature
 from privreg.data.schema import Schema
 from privreg.data.tables import Table, read_table, rows_as_array, without_column
-from privreg.engines.base import Engine, OpenOptions, Source
+from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of, open_source
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
@@ -46,13 +46,13 @@ def set_all(estimator: Any, attributes: dict[str, Any]) -> None:
         setattr(estimator, name, value)
 
 
-def columns_in(X: Any, source: Source) -> dict[str, Any]:
+def columns_in(X: Any, types: Types) -> dict[str, Any]:
     """The attributes by which scikit-learn remembers the columns of a table."""
     if kind_of(X).in_memory:
         seen = BaseEstimator()
         validate_data(seen, X, reset=True, skip_check_array=True)
         return vars(seen)
-    return {"feature_names_in_": np.array(list(source.types), np.object_), "n_features_in_": len(source.types)}
+    return {"feature_names_in_": np.array(list(types.columns), np.object_), "n_features_in_": len(types.columns)}
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Opened:
     """The table of a fit, before anything is spent, and what is known of it. `schema` is all, if nothing is to find."""
 
     source: Source
+    types: Types
     columns: dict[str, Any]  # as scikit-learn remembers them
     public: Public
     schema: Schema | None
@@ -68,27 +69,30 @@ class Opened:
 def open_table(X: Any, y: Any, estimator: Any, groups: Any) -> Opened:
     """Looks at names and types, at what was declared, and at no record."""
     with isolated():
-        source = open_source(X, y, OpenOptions(estimator.n_jobs, groups, estimator.progress))
-    columns = columns_in(X, source)
-    named = frozenset(getattr(X, "named", ()))
-    public = settle(source, estimator.categories, estimator.ranges, estimator.missing, named)
-    schema = estimator.schema
-    if schema is not None:
-        schema = _given(schema, public, estimator)
-    elif not estimator._has_to_read(public):
-        schema = public.schema
-    return Opened(source, columns, public, schema)
+        types, source = open_source(X, y, OpenOptions(estimator.n_jobs, groups, estimator.progress))
+    public, schema = settle_for(types, estimator)
+    return Opened(source, types, columns_in(X, types), public, schema)
 
 
-def _given(schema: Any, public: Public, estimator: Any) -> Schema:
+def settle_for(types: Types, estimator: Any) -> tuple[Public, Schema | None]:
+    """What is known of the columns, and the schema if nothing has to be found out."""
+    public = settle(types, estimator.categories, estimator.ranges, estimator.missing)
+    if estimator.schema is not None:
+        return public, _given(estimator.schema, types, estimator)
+    return public, None if estimator._has_to_read(public) else public.schema
+
+
+def _given(schema: Any, types: Types, estimator: Any) -> Schema:
     """The schema of an earlier release, for the columns of this table."""
     if not isinstance(schema, Schema):
         raise ValueError(f"schema must be a privreg.Schema, got {type(schema).__name__}")
     if estimator.categories is not None or estimator.ranges is not None:
         raise ValueError("schema has levels and ranges of its own; leave categories and ranges out")
     if estimator.missing == "fill" and not schema.fill:
-        raise ValueError('missing="fill" needs a schema that was read with missing="fill": it has the values to fill in')
-    return replace(schema.choose(list(public.columns)), fill=estimator.missing == "fill")
+        raise ValueError('missing="fill" needs a schema that was read so: it has the values to fill in')
+    known = {column.name: column.mark for column in schema}
+    mark = known.get(types.target or "", schema.target_mark)
+    return replace(schema.choose(list(types.columns)), fill=estimator.missing == "fill", target_mark=mark)
 
 
 class TableEstimator(BaseEstimator):
@@ -231,7 +235,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
         if table.schema is None and budget.delta == 0:
             names = ", ".join(table.public.to_find) or "missing values"
             raise ValueError(
-                f"delta must be positive to find out about {names}; or declare levels with categories=, or pass a schema"
+                f"delta must be positive to find out about {names}; or declare levels (categories=), or pass a schema"
             )
         _, rest = reading_budget(budget) if table.schema is None else (None, budget)
         self._plan(for_each_record(rest, rows), len(table.public.columns))

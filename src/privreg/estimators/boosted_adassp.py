@@ -48,8 +48,8 @@ class BoostedAdaSSP(PrivateRegressor):
     clip_x, clip_y : norm to which records are shrunk, and largest residual.
     ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
         smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
-        `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
+        as in `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _facts(self, features: int | None = None) -> list[str]:
         return [
-            f"A linear model of {len(self._used) if features is None else features} features, on records shrunk to norm {self.clip_x:g}: "
+            f"A linear model of {self._count(features)} features, on records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."
         ]
 

@@ -33,8 +33,8 @@ class DPKendall(PrivateSelector):
     k : number of columns to choose. If there are no more than k, all are returned and nothing is spent.
     epsilon, delta : the budget, for adding or removing one record. With delta = 0 each round gets epsilon/k; a positive
         delta buys more accurate rounds when k is large.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
-        `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
+        as in `PrivateLinearRegression`.
     """
 
     k: int = 5

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from privreg._json import entries, fields, flag, number, numbers, require, texts, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import TableEstimator
@@ -15,7 +16,6 @@ from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import ReleasedModel, linear, linear_release
 from privreg.privacy.receipt import Receipt
-from privreg._json import entries, fields, flag, number, numbers, require, texts, whole
 from privreg.results.model_file import ModelFile, read_model
 from privreg.results.release import WARNING, Release
 

@@ -11,9 +11,8 @@ from privreg.data.tables import rows_as_array, without_column
 from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of, open_source
-from privreg.errors import SchemaError
 from privreg.estimators.base import TableEstimator
-from privreg.estimators.reading import Categories, settle
+from privreg.estimators.reading import Categories, public_schema
 from privreg.estimators.regressor import linear, placed
 
 _CHUNK = 2**20  # matrix entries looked at together
@@ -42,17 +41,15 @@ class NonDP(RegressorMixin, TableEstimator):
         if not kind_of(X).in_memory:
             raise TypeError("NonDP needs its table in memory")
         X = rows_as_array(X)
-        source = open_source(X, without_column(y), OpenOptions(1))
+        types, source = open_source(X, without_column(y), OpenOptions(1))
         validate_data(self, X, reset=True, skip_check_array=True)
-        public = settle(source, "dtype" if self.categories is None else self.categories)
-        for name in public.to_find:
-            raise SchemaError(f"column {name!r} is text; declare its levels with categories={{{name!r}: [...]}}")
-        engine = source.open(public.schema)
+        schema = public_schema(types, "dtype" if self.categories is None else self.categories)
+        engine = source.open(schema)
         assert isinstance(engine, MemoryEngine)
         with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf
             self.coef_, self.intercept_ = _least_squares(engine)
-        self.coef_ = placed(self.coef_, [feature.row for feature in engine.features], len(public.schema.rows))
-        self._remember(public.schema)
+        self.coef_ = placed(self.coef_, [feature.row for feature in engine.features], len(schema.rows))
+        self._remember(schema)
         return self
 
     def predict(self, X: Any) -> Float64:

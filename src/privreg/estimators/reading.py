@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from privreg._format import listed
 from privreg._types import Float64
-from privreg.data.cells import COMMA, DATE as DATES, MISSING, POINT, TEXT as TEXTS, TRUTH, WHOLE
+from privreg.data.cells import COMMA, MISSING, POINT, TRUTH, WHOLE
+from privreg.data.cells import DATE as DATES
+from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
-from privreg.data.raw import NUMBER, OTHER_TYPE, TEXT, TIME, Cells, ColumnType
-from privreg.data.schema import BOOLEAN, CATEGORY, DATE, Column, Level, Schema, checked_levels, checked_range
-from privreg.engines.base import Source
+from privreg.data.raw import OTHER_TYPE, TEXT, TIME, Cells, ColumnType
+from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.engines.base import Source, Types
 from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
@@ -31,6 +34,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import LevelCounts, pick_epsilon
 
 Categories = Mapping[Any, Sequence[Any]] | str | None
+Ranges = Mapping[str, Any] | None
 
 SMALLEST_COUNT = 20.0
 MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
@@ -49,6 +53,7 @@ HALF_EMPTY = "too many missing values"
 NO_COMMON = "no value is common enough"
 CONSTANT = "almost all records have the same value"
 NO_USE = "its type cannot be used"
+TOO_FEW = "too few records at this budget to tell what it holds"
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,10 @@ class Shares:
     typed_kinds: float  # if no column is text: only missing values are counted
     levels: tuple[float, float]
     centres: float
+    smallest: float = 0.0  # S, records times μ, below which nothing is found out: the model will be a constant
 
 
-ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05)  # of all of it
+ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=40.0)  # of all of it
 FIXED = Shares(0.05, 0.25, 0.25, (0.3, 0.5), 0.2)  # of the part that is set aside for reading
 
 
@@ -86,7 +92,8 @@ class Public:
     def nothing_to_count(self) -> bool:
         """Whether the types say all: numbers, none of which can be missing."""
         known = all(self.types[name].never_missing for name in self.columns)
-        return known and not (self.fill or self.text_target) and not any(c and c.has_levels for c in self.columns.values())
+        levels = any(column is None or column.has_levels for column in self.columns.values())
+        return known and not (self.fill or self.text_target or levels)
 
     @property
     def schema(self) -> Schema:
@@ -95,42 +102,47 @@ class Public:
         return Schema(columns, fill=False, warnings=self.notes)
 
 
-def settle(
-    source: Source,
-    categories: Categories = None,
-    ranges: Mapping[str, Any] | None = None,
-    missing: str = "drop",
-    named: frozenset[str] = frozenset(),
-) -> Public:
+def settle(types: Types, categories: Categories = None, ranges: Ranges = None, missing: str = "drop") -> Public:
     """What types and declarations say; SchemaError or ValueError for declarations that do not fit."""
-    by_type = isinstance(categories, str)
-    if by_type and categories != "dtype":
+    if isinstance(categories, str) and categories != "dtype":
         raise ValueError(f'categories must be "dtype" or levels by column, got {categories!r}')
-    declared = {} if by_type else {str(name): levels for name, levels in dict(categories or {}).items()}
-    ranges = {str(name): checked_range(str(name), given) for name, given in dict(ranges or {}).items()}
-    for what, given in (("categories were", declared), ("a range was", ranges)):
-        for name in given:
-            if name not in source.types:
-                raise SchemaError(f"{what} declared for {name!r}, but the table has no such column")
+    by_type = categories == "dtype"
+    declared = {} if isinstance(categories, str) else {str(name): given for name, given in (categories or {}).items()}
+    bounds = {str(name): checked_range(str(name), given) for name, given in (ranges or {}).items()}
+    for what, names in (("categories were", declared), ("a range was", bounds)):
+        for name in names:
+            if name not in types.columns:
+                raise SchemaError(f"{what} declared for {name!r}, but the table has no such feature")
     columns: dict[str, Column | None] = {}
     taken: list[str] = []
-    for name, kind in source.types.items():
+    for name, kind in types.columns.items():
         levels = declared.get(name)
         if levels is None and kind.category and by_type:
-            levels = source.levels(name)
+            levels = types.levels(name)
             if levels is None:
                 raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
             taken.append(name)
-        columns[name] = _settled(name, kind, levels, ranges.get(name))
-    notes = (f"The levels of {', '.join(taken)} are taken as public, because they came with the data's type.",) if taken else ()
-    return Public(columns, source.types, source.target_type.kind == TEXT, named, missing == "fill", notes)
+        columns[name] = _settled(name, kind, levels, bounds.get(name))
+    notes = (f"The levels of {listed(taken)} came with the data's type and are taken as public.",) if taken else ()
+    return Public(columns, types.columns, types.text_target, types.named, missing == "fill", notes)
+
+
+def public_schema(types: Types, categories: Categories = "dtype", full: bool = False) -> Schema:
+    """The schema of data that are public: all is declared, or in the types. `full` gives every level a feature."""
+    public = settle(types, categories)
+    for name in public.to_find:
+        raise SchemaError(f"column {name!r} is text; declare its levels with categories={{{name!r}: [...]}}")
+    columns = [replace(column, reference=None) if full else column for column in public.schema]
+    return replace(public.schema, columns=tuple(columns))
 
 
 def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:
     if levels is not None:
         given = checked_levels(name, levels)
         if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
-            raise SchemaError(f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels")
+            raise SchemaError(
+                f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels"
+            )
         if bounds is not None:
             raise SchemaError(f"column {name!r} has declared levels, so it cannot have a range")
         return Column(name, CATEGORY, levels=given, reference=0)
@@ -173,6 +185,8 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     event = plan_noisy_count("count all records", shares.count * mu_squared)
     counted = noisy_count(account, event, source.n_rows)
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
+    if records * sqrt(mu_squared) < shares.smallest:
+        public = replace(public, columns=_without_text(public), fill=False)
     reading = _count_kinds(_Reading(account, source, public, shares, mu_squared, records))
     columns = {name: _with_kind(reading, name) for name in public.columns}
     columns, level_noise = _with_levels(reading, columns, rows)
@@ -180,6 +194,18 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
         columns = _with_centres(reading, columns)
     told = (*public.notes, *_doubts(reading))
     return Schema(tuple(columns.values()), records, level_noise, _mark(reading, None), public.fill, told)
+
+
+def _without_text(public: Public) -> dict[str, Column | None]:
+    """All columns are left out that would have to be looked at; the others are used as they are."""
+    return {
+        name: Column(name, CATEGORY, left_out=TOO_FEW)
+        if column is None
+        else column
+        if public.types[name].never_missing
+        else replace(column, left_out=TOO_FEW)
+        for name, column in public.columns.items()
+    }
 
 
 def _count_kinds(reading: _Reading) -> _Reading:

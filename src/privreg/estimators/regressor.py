@@ -61,8 +61,11 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         return linear_release(self, target, method, self._names, self._facts(), **told)
 
     def _facts(self, features: int | None = None) -> list[str]:
-        """Plain sentences about this fit, from released values only."""
-        return [f"A linear model of {len(self._used) if features is None else features} features."]
+        """Plain sentences about this fit, from released values only. `features` is their number, if not all."""
+        return [f"A linear model of {self._count(features)} features."]
+
+    def _count(self, features: int | None) -> int:
+        return len(self._used) if features is None else features
 
     def _shrunk_to(self) -> float | None:
         """Norm to which rows are shrunk before prediction, if they are."""

@@ -44,8 +44,8 @@ class SelectThenRegress(PrivateRegressor):
     k : number of features to choose.
     epsilon, delta : the whole budget.
     calibration, ridge : passed to `TukeyRegression` and `BoostedAdaSSP`.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
-        `PrivateLinearRegression`; the ledger is charged once for both parts.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
+        as in `PrivateLinearRegression`; the ledger is charged once for both parts.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class SelectThenRegress(PrivateRegressor):
             shrunk_to=last._shrunk_to(),
         )
 
-    def _facts(self) -> list[str]:
+    def _facts(self, features: int | None = None) -> list[str]:  # noqa: ARG002
         return self.regressor_._facts(len(self.selector_.ranking_))
 
     def _selector(self, budget: Budget) -> DPKendall | SubLasso:

@@ -17,6 +17,7 @@ from privreg.privacy.events import Event
 from privreg.privacy.noise import Noise
 from privreg.privacy.receipt import PLANNED, Receipt
 
+
 @dataclass
 class Spending:
     """The accounts of one fit. What they have entered is spent, whatever happens."""

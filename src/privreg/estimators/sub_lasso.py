@@ -41,8 +41,8 @@ class SubLasso(PrivateSelector):
     group_size : "k" (the paper's text), "d" (columns with the intercept: the authors' published code) or a number.
     alpha : Lasso penalty, in scikit-learn's scaling.
     count_share : part of epsilon spent on the number of records.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
-        `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
+        as in `PrivateLinearRegression`.
 
     Attributes
     ----------

@@ -56,8 +56,8 @@ class TukeyRegression(PrivateRegressor):
         that leaves enough models ("strict"), or one for each ("paper").
     n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
     count_share : part of epsilon spent on the number of records.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state : as in
-        `PrivateLinearRegression`.
+    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
+        as in `PrivateLinearRegression`.
 
     Attributes
     ----------
@@ -147,7 +147,9 @@ class TukeyRegression(PrivateRegressor):
     def _facts(self, features: int | None = None) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
-        return [f"A linear model of {len(self._used) if features is None else features} features, from the middle of {self.n_models_:,} small models."]
+        return [
+            f"A linear model of {self._count(features)} features, from the middle of {self.n_models_:,} small models."
+        ]
 
 
 def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:

@@ -38,7 +38,8 @@ def count_levels(
     known = source.total_cells(CountDeclared(tuple(declared)), [column.name for column in declared]) if declared else []
     values = common_values(source, found, event.least) if found else {}
     counts = np.concatenate([np.empty(0, np.int64), *(values[name][1] for name in found)])
-    passed, noisy, others = account.level_counts(event, counts * GRID, np.concatenate([np.empty(0, np.int64), *known]) * GRID)
+    declared_counts = np.concatenate([np.empty(0, np.int64), *known])
+    passed, noisy, others = account.level_counts(event, counts * GRID, declared_counts * GRID)
     first, released = 0, {}
     for name in found:
         own = (passed >= first) & (passed < first + values[name][1].size)

@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +17,7 @@ from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import open_source
 from privreg.errors import DataError, SchemaError
 from privreg.estimators.methods import BASELINE, METHODS
-from privreg.estimators.reading import settle
+from privreg.estimators.reading import public_schema
 
 TARGET = "target"
 COMPLETE, PARTIAL, OTHER = "complete", "partial", "other"  # equal to the published n and d; differing; not in the paper
@@ -122,13 +122,9 @@ def load(file: Path) -> DataSet:
     if TARGET not in frame.column_names:
         raise DataError(f"{file.name} has no column called {TARGET!r}, the column to predict")
     try:
-        source = open_source(frame.drop_columns([TARGET]), frame[TARGET], OpenOptions(1))
+        types, source = open_source(frame.drop_columns([TARGET]), frame[TARGET], OpenOptions(1))
         # These data are public, and the paper counts a column for every level.
-        public = settle(source, "dtype")
-        if public.to_find:
-            raise SchemaError(f"column {public.to_find[0]!r} is text, not a category")
-        columns = [replace(c, reference=None) for c in public.schema]
-        records = source.open(replace(public.schema, columns=tuple(columns)))
+        records = source.open(public_schema(types, full=True))
         assert isinstance(records, MemoryEngine)
     except SchemaError as error:
         raise DataError(f"{file.name} cannot be used: {error}") from None

@@ -115,8 +115,8 @@ def _example(release: Release) -> str:
     way = "higher" if first.value >= 0 else "lower"
     if first.level:
         return (
-            f"How to read a level: for {shown(first.feature)} the prediction is {number(abs(first.value))} {way} than for "
-            "the reference level of that column, all else being the same."
+            f"How to read a level: for {shown(first.feature)} the prediction is {number(abs(first.value))} {way} than "
+            "for the reference level of that column, all else being the same."
         )
     return (
         f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "

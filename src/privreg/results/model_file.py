@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from privreg import __version__
+from privreg._json import entries, fields, flag, number, require, text, whole
 from privreg.data.schema import Schema
 from privreg.errors import ModelFileError
 from privreg.privacy.receipt import PLANNED, Receipt
-from privreg._json import entries, fields, flag, number, require, text, texts, whole
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
 
@@ -134,6 +134,13 @@ def _checked(content: dict[str, Any]) -> ModelFile:
         model=content["model"],
         receipt=_receipt(content["receipt"]),
     )
+
+
+def _totals(record: Any, exactly: str | None = None) -> None:
+    if exactly is not None:
+        fields(record, exactly)
+    require(number(record["epsilon"], "epsilon") >= 0, "epsilon must not be negative")
+    require(0 <= number(record["delta"], "delta") < 1, "delta must be in [0, 1)")
 
 
 def _receipt(record: Any) -> Receipt:

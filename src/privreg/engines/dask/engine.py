@@ -160,10 +160,6 @@ class DaskPartitions(DaskEngine):
         self._client, self._frame, self._layout = client, frame, layout
         super().__init__(int(frame.npartitions), layout, number_rows, options)
 
-    def levels(self, column: str) -> list[Any] | None:
-        known = list(getattr(self._frame._meta.dtypes[column], "categories", []))
-        return None if not known or "__UNKNOWN_CATEGORIES__" in known else known
-
     def _run(self, task: Task, columns: Sequence[str], given: Sequence[Sequence[Any]]) -> list[Future]:
         """Tasks of one graph with the frames, so that they are read when they are needed, not all at first.
 

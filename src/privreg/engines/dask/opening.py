@@ -16,11 +16,11 @@ from distributed import Client, Future, default_client
 from privreg.data.parquet import ParquetTable
 from privreg.data.raw import type_of
 from privreg.data.tables import read_identities, read_target
-from privreg.engines.base import Kind, OpenOptions
+from privreg.engines.base import Kind, OpenOptions, Types, file_types
 from privreg.engines.dask.declared import as_declared, identities, unconverted
 from privreg.engines.dask.engine import DaskFiles, DaskPartitions
-from privreg.engines.parquet import file_parts, parquet_identities, parquet_layout
-from privreg.engines.parts import Layout
+from privreg.engines.parquet import file_parts, parquet_identities
+from privreg.engines.parts import Layout, standing_in
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
 
@@ -62,18 +62,21 @@ class DaskFrames(Kind):
 
     lazy = True
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskPartitions:
-        if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
-            raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
-        frame, target = _with_column(unconverted(X), y, "y")
-        frame, groups = (frame, None) if options.groups is None else _with_column(frame, options.groups, "groups")
-        names = [name for name in frame.columns if name not in (target, groups)]
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        frame, target, people = _joined(X, y, groups)
+        names = [name for name in frame.columns if name not in (target, people)]
         if not names:
             raise SchemaError("the data frame has no feature columns")
-        if groups is not None:
-            read_identities(frame._meta[groups])  # raises for a type that cannot tell people apart
-        read_target(frame._meta[target])  # raises for one that is not numeric
-        layout = Layout({name: type_of(nw.from_native(frame._meta[name], series_only=True)) for name in names}, target)
+        if people is not None:
+            read_identities(frame._meta[people])  # raises for a type that cannot tell people apart
+        if target is not None:
+            read_target(frame._meta[target])  # raises for one that is not numeric
+        types = {name: type_of(nw.from_native(frame._meta[name], series_only=True)) for name in names}
+        return Types(types, partial(_known_levels, frame._meta.dtypes.to_dict()), target)
+
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> DaskPartitions:
+        frame, _, groups = _joined(X, y, options.groups)
+        layout = Layout(types.columns, standing_in(types))
         try:
             client = default_client()
         except ValueError:
@@ -99,10 +102,19 @@ class DaskFrames(Kind):
 class ClusterFiles(Kind):
     """Parquet files that all workers can read at the same place: `OnCluster`."""
 
-    def open(self, X: Any, y: Any, options: OpenOptions) -> DaskFiles:
-        layout = parquet_layout(X.table, y, options)
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        return file_types(X.table, y, groups)
+
+    def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> DaskFiles:
+        del y
+        layout = Layout(types.columns, standing_in(types))
         number_rows = partial(X.client.submit, parquet_identities, X.table, options.groups, pure=False)
         return DaskFiles(X.client, partial(file_parts, X.table), layout, number_rows, options)
+
+
+def _known_levels(kinds: dict[str, Any], column: str) -> list[Any] | None:
+    known = list(getattr(kinds[column], "categories", []))
+    return None if not known or "__UNKNOWN_CATEGORIES__" in known else known
 
 
 @cache
@@ -110,6 +122,15 @@ def _own_threads(process: int) -> Client:
     """Threads of this process, kept for the next fit; a forked process has none of its parent's."""
     del process
     return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
+
+
+def _joined(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+    """One frame with target and people, and what these columns are called."""
+    if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
+        raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+    frame, target = (unconverted(X), None) if y is None else _with_column(unconverted(X), y, "y")
+    frame, people = (frame, None) if groups is None else _with_column(frame, groups, "groups")
+    return frame, target, people
 
 
 def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:

@@ -136,7 +136,8 @@ class PrivateLinearRegression(PrivateRegressor):
         wanted = None if self.k == "auto" else int(self.k)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection)
         self.n_records_ = fitted.records
-        self.warnings_ = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted), *fitted.warnings]
+        told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted)]
+        self.warnings_ = told + fitted.warnings
         self._set(fitted.model.placed([feature.row for feature in engine.features]), len(schema.rows))
         self._remember(schema)
 
@@ -197,7 +198,7 @@ class PrivateLinearRegression(PrivateRegressor):
             "warnings": self.warnings_,
         }
 
-    def _facts(self) -> list[str]:
+    def _facts(self, features: int | None = None) -> list[str]:  # noqa: ARG002
         used, ends = len(self._chosen()), self.prediction_range()
         records = about(self.n_records_)
         if ends is None:

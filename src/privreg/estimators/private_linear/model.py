@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from privreg._json import entries, fields, number, numbers, require, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
-from privreg._json import entries, fields, number, numbers, require, whole
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,8 @@ def _trial(
     fresh, truth = X[rows:], y[rows:]
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
-    return _r2(truth, model.predict(read_table(fresh, schema))), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+    predicted = model.predict(read_table(fresh, schema))
+    return _r2(truth, predicted), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
 
 
 def _short(r2: float) -> str:

@@ -1,0 +1,38 @@
+"""Schemas as plain JSON: what reading a table released, and what it cost."""
+
+import json
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from privreg._json import require
+from privreg.data.schema import Schema
+from privreg.errors import SchemaError
+from privreg.privacy.receipt import Receipt
+from privreg.results.outputs import write_whole
+
+FORMAT, VERSION = "privreg schema", 1
+
+
+def schema_record(schema: Schema, receipt: Receipt) -> dict[str, Any]:
+    """What a file holds."""
+    return {"format": FORMAT, "version": VERSION, "schema": schema.to_dict(), "receipt": receipt.to_dict()}
+
+
+def save_schema(schema: Schema, receipt: Receipt, path: str | PathLike[str]) -> None:
+    """Write a schema, and what it cost, whole or not at all."""
+    write_whole(path, json.dumps(schema_record(schema, receipt), indent=1) + "\n")
+
+
+def load_schema(path: str | PathLike[str]) -> Schema:
+    """Read a schema that `privreg schema --out` or `SchemaReader.save` wrote, or that of a model file."""
+    try:
+        content = json.loads(Path(path).read_bytes().decode())
+        require(isinstance(content, dict) and "schema" in content, "it is neither a privreg schema nor a model")
+        require(content.get("format") != FORMAT or content.get("version") == VERSION, "it is of another version")
+        return Schema.from_dict(content["schema"])
+    except UnicodeDecodeError:
+        reason: object = "it is not text"
+    except (ValueError, RecursionError) as error:
+        reason = "it is not JSON" if isinstance(error, json.JSONDecodeError | RecursionError) else error
+    raise SchemaError(f"{fspath(path)} cannot be used as a schema: {reason}")
