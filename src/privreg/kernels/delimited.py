@@ -40,8 +40,9 @@ def most_lines(block: Bytes) -> int:
 def find_cells(block: Bytes, separator: int, slots: Int64, longest: int, places: NDArray[np.int32]) -> int:
     """Write where the cells of each record begin and end; returns the number of records.
 
-    `slots` has a number for each cell of a line: its place in a row of `places`, or -1 if nobody asked for it. The
-    beginning b of a quoted cell is written as -1 - b.
+    `slots` has a number for each cell of a line: its place in a row of `places`, or -1 if nobody asked for it. Quotes
+    around a cell are left out; but if there are more in it, or something after them, all of it is written, and its
+    beginning b as -1 - b.
     """
     row = i = 0
     while i < block.size:
@@ -50,16 +51,22 @@ def find_cells(block: Bytes, separator: int, slots: Int64, longest: int, places:
             continue
         first, cells, closed = i, 0, True
         while True:
-            begin = i
+            begin, end, closing = i, -1, -1
             if i < block.size and block[i] == _QUOTE:
-                begin = -1 - i
-                i = _closing(block, i)
-                closed = closed and i < block.size and block[i] == _QUOTE
-                i += closed
+                end = _cell_end(block, i + 1, _QUOTE)
+                closing = _closing(block, i)
+                closed = closing < block.size and block[closing] == _QUOTE
+                i = closing + closed
             i = _cell_end(block, i, separator)
+            if closing < 0:
+                end = i
+            elif end == closing and i == closing + 1:  # nothing but a cell between quotes
+                begin += 1
+            else:
+                begin, end = -1 - begin, i
             if cells < slots.size and slots[cells] >= 0:
                 places[row, slots[cells], 0] = begin
-                places[row, slots[cells], 1] = i
+                places[row, slots[cells], 1] = end
             cells += 1
             if i == block.size or block[i] != separator:
                 break
@@ -158,14 +165,11 @@ def _is_end(byte: int) -> bool:
 @kernel
 def _closing(block: Bytes, i: int) -> int:
     """The place of the quote that closes the one here; else of the end of the line."""
-    i += 1
-    while i < block.size and not _is_end(block[i]):
-        if block[i] == _QUOTE:
-            if i + 1 == block.size or block[i + 1] != _QUOTE:
-                return i
-            i += 1
+    while True:
+        i = _cell_end(block, i + 1, _QUOTE)
+        if i + 1 >= block.size or block[i] != _QUOTE or block[i + 1] != _QUOTE:
+            return i
         i += 1
-    return i
 
 
 @kernel
