@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._format import about, listed, number
 from privreg._types import Float64
+from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import Opened, is_whole
@@ -117,8 +118,11 @@ class PrivateLinearRegression(PrivateRegressor):
     def _has_to_read(self, public: Public) -> bool:  # noqa: ARG002
         return True
 
-    def _check_plan(self, budget: Budget, table: Opened, rows: int) -> None:
+    def _check_plan(self, budget: Budget, public: Public, schema: Schema | None, rows: int) -> None:
         """Steps are chosen on the way."""
+
+    def _reading_epsilon(self, budget: Budget) -> None:
+        """A part of the events, which are counted together."""
 
     def _costs(self, budget: Budget, reads: bool, finds: bool, rows: int) -> tuple[Fraction, Fraction]:
         """All that the budget allows."""
