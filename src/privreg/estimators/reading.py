@@ -41,6 +41,7 @@ MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
 CERTAIN = 2.5  # standard deviations of noise by which it must
 MOSTLY = 0.7  # of the values that are there: numbers, dates or truths, for the column to be of that kind
 KIND_NOISE = 30  # counts of kinds aim at noise of a thirtieth of the records
+USELESS = 0.2  # part of the records: with more noise, missing values of columns that have a type are not counted at all
 LEVEL_NOISE = 40  # and those of declared levels at a fortieth
 COMMON = 20  # a value that one record in twenty has is to be found
 SPARE = 0.5  # part of a standard deviation: values of fewer records are not looked at, which saves draws
@@ -62,7 +63,7 @@ class Shares:
 
     count: float
     kinds: float
-    typed_kinds: float  # if no column is text: only missing values are counted
+    typed_kinds: float  # if no column is text, so that only missing values are counted
     levels: tuple[float, float]
     centres: float
     smallest: float = 0.0  # S, records times μ, below which nothing is found out: the model will be a constant
@@ -208,7 +209,10 @@ def _count_kinds(reading: _Reading) -> _Reading:
         return reading
     text = public.text_target or any(public.types[name].kind == TEXT for name in offered)
     most = reading.shares.kinds if text else reading.shares.typed_kinds
-    event = plan_kinds(reading.share_for(KIND_NOISE, len(names), 0.0, most), len(names))
+    cost = reading.share_for(KIND_NOISE, len(names), 0.0, most)
+    if not text and sqrt(len(names) / cost) > USELESS * reading.records:
+        return reading
+    event = plan_kinds(cost, len(names))
     counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
     noisy = noisy_classes(reading.account, event, counts)
     return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
