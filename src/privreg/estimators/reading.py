@@ -378,9 +378,10 @@ def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Co
     ]
     found = reading.source.total_cells(_EachColumn(used, tuple(windows)), names)
     result = dict(columns)
-    place = {name: i for i, name in enumerate(columns)}
+    rows = {feature.name: feature.row for feature in Schema(tuple(columns.values()), fill=True).rows if feature.code is None}
     for column, size, counts, window, inside in zip(used, sizes, cells, windows, found, strict=True):
-        event = plan_median(f"centre of {column.name}", epsilon, purpose="reading", column=place[column.name])
+        row = rows[column.name]  # as in all other events, whose names are safe to print
+        event = plan_median(f"centre of column {row}", epsilon, purpose="reading", column=row)
         values = _Counted(size, {count_cells: counts, window: inside})
         centre = noisy_median(reading.account, event, values)
         if column.range is not None:
