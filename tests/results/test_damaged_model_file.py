@@ -43,7 +43,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), None, math.inf, math.nan, City.ROME])
+@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), None, math.inf, math.nan, City.ROME, 10**400])
 def test_levels_that_json_cannot_hold_are_refused_before_anything_is_spent(level):
     """So every schema can be written."""
     told = []
@@ -264,6 +264,8 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("Tukey", ("schema", "columns", 3, "reference"), None),
         ("Tukey", ("schema", "columns", 3, "other"), True),
         ("Tukey", ("schema", "columns", 3, "left_out"), "no reason"),
+        ("Tukey", ("schema", "columns", 0, "left_out"), "no reason"),
+        ("K-Tukey", ("schema", "columns", 0, "left_out"), "no reason"),
         ("Tukey", ("schema", "columns", 4, "found"), True),
         ("Tukey", ("schema", "target_mark"), "'"),
         ("Tukey", ("receipt", "requested"), {"epsilon": 0, "delta": 0.1}),
@@ -274,6 +276,7 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("Tukey", ("receipt", "composition"), "magic"),
         ("Tukey", ("receipt", "composition"), "gaussian, adaptive"),
         ("PrivateLinearRegression", ("model", "terms", 0, "column"), 6),
+        ("PrivateLinearRegression", ("schema", "columns", 0, "left_out"), "no reason"),
         ("PrivateLinearRegression", ("model", "label", "unit"), 0),
         ("PrivateLinearRegression", ("model", "theta"), [1.0]),
         ("PrivateLinearRegression", ("model", "covariance"), [[1.0]]),
