@@ -224,11 +224,11 @@ def _with_kind(reading: _Reading, name: str) -> Column:
         column = _kind_of(reading, name, counts)
     known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
     typed = reading.public.types[name].kind != TEXT
-    if typed or column.kind in (BOOLEAN, CATEGORY):
-        lacking = float(counts[MISSING])
+    if typed or column.has_levels:
+        lacking, noise = float(counts[MISSING]), reading.class_noise
     else:  # what is not of the kind is missing
-        lacking = float(counts.sum() - counts[list(known[column.kind])].sum())
-    noise = reading.class_noise * (1.0 if typed or column.has_levels else sqrt(len(counts)))
+        own = counts[list(known[column.kind])]
+        lacking, noise = reading.records - float(own.sum()), reading.class_noise * sqrt(own.size)
     column = replace(column, n_missing=max(lacking, 0.0))
     if name in reading.public.named or lacking <= MOST_MISSING * reading.records + CERTAIN * noise:
         return column
