@@ -246,7 +246,7 @@ def checked_levels(name: Any, levels: Any) -> tuple[Level, ...]:
     if not plain:
         raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
     sorts = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in plain}
-    endless = any(isinstance(level, float) and not isfinite(level) for level in plain)
+    endless = any(isinstance(level, int | float) and not _is_finite(level) for level in plain)
     if len(sorts) > 1 or not sorts <= {str, float, bool} or endless:
         raise SchemaError(f"the levels of column {name!r} must be all text or all numbers")
     if len(set(plain)) < len(plain):
@@ -256,9 +256,17 @@ def checked_levels(name: Any, levels: Any) -> tuple[Level, ...]:
 
 def _level(value: Any, what: str) -> Level:
     require(isinstance(value, str | int | float | bool), f"{what} must be text or numbers")
-    require(not isinstance(value, float) or isfinite(value), f"{what} must be finite")
+    require(isinstance(value, str) or _is_finite(value), f"{what} must be finite")
     level: Level = value
     return level
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a number can be compared with those of a column: a whole number may be too large for that."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _number(value: Any, what: str) -> float | None:

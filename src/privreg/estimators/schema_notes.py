@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from privreg._format import listed, number
+from privreg._format import listed, number, shown
 from privreg.data.schema import Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
@@ -36,5 +36,6 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         if not shown or column.reference is None or column.left_out:
             continue
         others = "" if len(shown) == len(own) else " and the levels that are not in the model"
-        notes.append(f"{column.name}: each row is the difference from {column.levels[column.reference]}{others}.")
+        reference = shown(str(column.levels[column.reference]))
+        notes.append(f"{shown(column.name)}: each row is the difference from {reference}{others}.")
     return notes
