@@ -73,7 +73,7 @@ def test_a_header_alone_is_a_table_without_records(tmp_path, content):
     table = file.read(["b", "a"], {"a": ["x"]})
     assert table.schema == pa.schema([("b", pa.float64()), ("a", pa.string())])
     assert table.num_rows == 0
-    assert list(file.batches(["a"], {})) == []
+    assert list(file.batches(["a"])) == []
     assert read_table(table, {"a": ["x"]}).names == ["b", "a=x"]
 
 
@@ -194,8 +194,8 @@ def test_files_are_closed(tmp_path):
         import sys, warnings
         from privreg.data.files import open_file
         file = open_file(sys.argv[1])
-        file.read(["a"], {})
-        next(file.batches(["a"], {}))
+        file.read(["a"])
+        next(file.batches(["a"]))
     """)
     path = write(tmp_path / "x.csv", "a,b\n" + "1,2\n" * 1000)
     command = [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", script, str(path)]

@@ -64,7 +64,7 @@ def test_parquet_kinds_and_values(tmp_path):
     assert table["money"].type == pa.float64()
     assert table["int"].type == pa.uint64()
     assert read_table(table, {"text": ["a"]}).names[-2:] == ["flag=True", "text=a"]
-    ids = file.read(["when", "day", "money", "int"], {}, identifiers=["when", "day", "money"])
+    ids = file.read(["when", "day", "money", "int"], identifiers=["when", "day", "money"])
     assert ids.to_pydict() == {"when": [1, None], "day": [18263, None], "money": ["1.50", None], "int": [1, None]}
     for name in ids.column_names:
         assert (read_identities(ids[name]) >= 0).tolist() == [True, False]
@@ -148,7 +148,7 @@ def test_dictionaries_that_declare_nothing(tmp_path):
 def test_parquet_without_rows(tmp_path):
     file = open_file(parquet(tmp_path / "x", {"a": pa.array([], pa.int32()), "c": pa.array([]).cast(pa.string())}))
     assert file.read(["c", "a"], {"a": [1]}).to_pydict() == {"c": [], "a": []}
-    assert list(file.batches(["a"], {})) == []
+    assert list(file.batches(["a"])) == []
 
 
 def test_a_damaged_parquet_file(tmp_path):
@@ -157,8 +157,8 @@ def test_a_damaged_parquet_file(tmp_path):
     said = f"{path} could not be read as Parquet"
     assert message(open_file, write(path, whole[:-20])) == said
     file = open_file(write(path, whole[:4] + b"\xff" * 2000 + whole[2004:]))
-    assert message(file.read, ["a"], {}) == said
-    assert message(lambda: list(file.batches(["a"], {}))) == said
+    assert message(file.read, ["a"]) == said
+    assert message(lambda: list(file.batches(["a"]))) == said
 
 
 def test_parquet_names(tmp_path):

@@ -21,8 +21,8 @@ def test_columns_in_any_order(tmp_path):
     table = ParquetTable(tmp_path)
     assert table.columns == {"x": "number", "y": "text", "z": "boolean"}
     assert everything(table, ["z", "y", "x"]).to_pydict() == {"z": [True, False], "y": ["a", "b"], "x": [1.0, 2.0]}
-    assert message(table.read, ["w"], {}) == f"{tmp_path} has no column 'w'"
-    assert message(table.part_tables, table.parts[0], ["w"], {}) == f"{tmp_path} has no column 'w'"
+    assert message(table.read, ["w"]) == f"{tmp_path} has no column 'w'"
+    assert message(table.part_tables, table.parts[0], ["w"]) == f"{tmp_path} has no column 'w'"
 
 
 def test_every_file_has_every_column(tmp_path):
@@ -62,7 +62,7 @@ def test_numbers_of_different_types_are_float64(tmp_path):
     assert "holds numbers, so the text '1'" in message(table.read, ["x"], {"x": ["1", "2"]})
     assert everything(table, ["x"], {"x": [1, 2]})["x"].to_pylist()[::2] == [float(i) for i in range(6)]
     big = write(tmp_path / "9.parquet", {"x": [2**63 - 1], "n": pa.array([1], pa.int32())})
-    assert ParquetTable([tmp_path / "0.parquet", big]).read(["x"], {})["x"][-1].as_py() == 2.0**63
+    assert ParquetTable([tmp_path / "0.parquet", big]).read(["x"])["x"][-1].as_py() == 2.0**63
 
 
 def test_text_however_it_is_stored(tmp_path):
@@ -89,8 +89,8 @@ def test_other_types_that_differ_are_refused_where_they_are_used(tmp_path):
     assert everything(table, ["x"])["x"].to_pylist() == [1, 2]
     said = f"column 't' is of type timestamp[us] in {b}, but timestamp[ms] in {a}; write one type in all files"
     for read in (table.read, table.batches, lambda *given: table.part_tables(table.parts[0], *given)):
-        assert message(read, ["x", "t"], {}) == said
-    assert "column 'c' is of type" in message(table.read, ["c"], {})
+        assert message(read, ["x", "t"]) == said
+    assert "column 'c' is of type" in message(table.read, ["c"])
     assert "declares no levels for column 'c'" in message(table.levels, "c")
     assert "which cannot have levels" in message(table.read, ["c"], {"c": ["1", "2"]})
 
