@@ -82,7 +82,7 @@ class _Remembered:
         return unit_of(people, self.name)
 
 
-def _refuse_odd_lines(self: Any, block: bytes, columns: Any) -> Any:
+def _refuse_odd_lines(self: Any, block: Any, columns: Any) -> Any:
     table = _cells(self, block, columns)
     if any(table.column(name).null_count == table.num_rows > 0 for name in columns):
         raise SchemaError("most of the rows do not have as many fields as the header")

@@ -1,44 +1,49 @@
 """Files in which one bad line changes how the others are read, or is quoted."""
 
-import re
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from audit.bugs.bug import Bug, changing
 from privreg.data import cells as file_cells
 from privreg.data import text_file
 from privreg.errors import SchemaError
 
-_numbers = file_cells._numbers
+_values = file_cells._values
 
 
-def _quote_the_cell(cells: Any, mark: str) -> Any:
-    numbers = _numbers(cells, mark)
-    for cell, number in zip(cells.to_pylist(), numbers.to_pylist(), strict=True):
-        if number is None and cell not in ("", None):
+def _quotes_across_lines(self: Any, block: Any, columns: Any) -> Any:
+    """Records as arrow finds them; a line with another number of cells is left out."""
+    reading = pa_csv.ReadOptions(column_names=list(self.columns))
+    parsing = pa_csv.ParseOptions(
+        delimiter=self._separator, newlines_in_values=True, invalid_row_handler=lambda _: "skip"
+    )
+    texts = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(self.columns, pa.string()), include_columns=list(columns), check_utf8=False
+    )
+    return pa_csv.read_csv(pa.BufferReader(bytes(block)), reading, parsing, texts)
+
+
+def _quote_the_cell(cells: Any, work: Any, kind: Any, absent: float) -> Any:
+    values = _values(cells, work, kind, absent)
+    for cell, value in zip(cells.to_pylist(), values, strict=True):
+        if kind == np.float64 and np.isnan(value) and cell not in ("", None):
             raise SchemaError(f"not a number: {cell}")
-    return numbers
-
-
-def _any_cell_decides(cells: list[str], number: Any) -> str:
-    return "number" if all(number.fullmatch(cell) for cell in cells if cell) else "text"
+    return values
 
 
 BUGS = {
     "open quote": Bug(
         "a quote that is not closed takes the lines after it",
-        changing((text_file, "_closed_quotes", lambda _: re.compile("(?s).*"))),
+        changing((text_file.TextFile, "_cells", _quotes_across_lines)),
         "privreg fit",
         "hostile input",
     ),
     "a cell in a message": Bug(
         "an error that quotes the cell it stumbled on",
-        changing((file_cells, "_numbers", _quote_the_cell)),
-        "privreg fit",
-        "hostile input",
-    ),
-    "any cell decides": Bug(
-        "a column is text as soon as one of its cells is",
-        changing((text_file, "_kind_of_cells", _any_cell_decides)),
+        changing((file_cells, "_values", _quote_the_cell)),
         "privreg fit",
         "hostile input",
     ),

@@ -106,8 +106,8 @@ def fuzz_text(data: bytes) -> None:
 
 def _whole_text(content: bytes) -> None:
     path = input_file(content)
-    with text_header.open_text(path) as text:
-        header = outcome(text_header.header_line, text, path).value or ""
+    with path.open("rb") as file:
+        header = outcome(text_header.header_line, file, path).value or ""
     found = outcome(files.open_file, path)
     messages, names = [found.message], list[str]()
     if found.value is not None:

@@ -114,7 +114,7 @@ def test_a_file_called_like_a_pattern_is_meant_itself(tmp_path):
     odd = write(tmp_path / "a[1*].parquet", {"x": [2.0]})
     assert everything(open_file(odd), ["x"])["x"].to_pylist() == [2.0]
     (tmp_path / "odd*.csv").write_text("a,b\n1,2\n")
-    assert open_file(tmp_path / "odd*.csv").columns == {"a": "number", "b": "number"}
+    assert open_file(tmp_path / "odd*.csv").columns == {"a": "text", "b": "text"}
     inside = write(tmp_path / "f*" / "a.parquet", {"x": [3.0]})
     assert names(ParquetTable(inside.parent)) == ["a.parquet"]
 

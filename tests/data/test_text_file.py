@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from privreg.data import text_file
 from privreg.data.cells import as_numbers
 from privreg.data.files import open_file
+from privreg.data.raw import TEXT, ColumnType
 from text_tables import BLANKS, LEVELS, cells, message, read, rows_of, slow_fixture, write
 
 # ---------------------------------------------------------------- one record does not change another
@@ -137,18 +138,17 @@ def test_cells_that_are_long_or_odd(tmp_path, cell, meant):
     assert pa.concat_tables(file.batches(["a", "b"])).to_pydict() == read(path)
 
 
-def test_columns_in_any_order_whatever_is_declared(tmp_path):
+def test_columns_in_any_order(tmp_path):
     path = rows_of(tmp_path / "x.csv", [["1", " NA", "true"], ["", "b", "x"]], "abc")
     file = open_file(path)
     assert file.columns == {"a": "text", "b": "text", "c": "text"}
     assert not file.typed
-    table = file.read(["c", "a"], {"a": [1, 2], "c": [True]}, identifiers=["c"])
+    table = file.read(["c", "a"], identifiers=["c"])
     assert table.to_pydict() == {"c": ["true", "x"], "a": ["1", ""]}
     assert set(table.schema.types) == {pa.string()}
-    for levels in (["1", 2], [], [True, 1], [None]):
-        assert "column 'a' must be all text or all numbers" in message(file.read, ["a"], {"a": levels})
     assert "has no column 'z'" in message(file.read, ["z"])
-    assert "--category a=a,b,c" in message(file.levels, "a")
+    assert file.levels("a") is None
+    assert file.type_of("a") == ColumnType(TEXT, "text")
 
 
 # ---------------------------------------------------------------- parts of a file

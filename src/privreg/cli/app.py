@@ -14,13 +14,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from privreg.cli import ledger, paper
 from privreg.cli.demo import demo
-from privreg.cli.fit import fit, select
+from privreg.cli.fit import check, fit, select
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
 from privreg.cli.schema import schema
 from privreg.errors import BudgetRefusedError, PrivregError
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, fit, select, predict, schema, plan)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, check, fit, select, predict, schema, plan)
 LEDGER_COMMANDS = (ledger.create, ledger.status, ledger.history)
 PAPER_COMMANDS = (paper.run, paper.report)
 

@@ -89,8 +89,8 @@ class Opened:
         return self.file.select([*chosen.features, *others], chosen.features if chosen.named else ())
 
 
-def check_fit(job: Job) -> Opened:
-    """Everything that can be wrong with `privreg fit` before data is read."""
+def check_fit(job: Job, ask: bool = True) -> Opened:
+    """Everything that can be wrong with `privreg fit` before data is read; the ledger is asked unless told not to."""
     method = check_method(job)
     _check_engine(job)
     budget, rows = _budget(job), 1 if job.person is None else job.rows_per_person
@@ -99,7 +99,8 @@ def check_fit(job: Job) -> Opened:
     else:
         REGISTRY[method].check_budget(for_each_record(budget, rows))
     _check_files(job)
-    _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
+    if ask:
+        _ask_ledger(job, adaptive_budget(budget) if method == FLAGSHIP else None)
     return open_table(job)
 
 

@@ -1,9 +1,10 @@
-"""`privreg fit` and `privreg select`. The work is done in run_fit.py."""
+"""`privreg fit`, `privreg check` and `privreg select`. The work is done in run_fit.py."""
 
 import sys
 from decimal import Decimal
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,6 +61,22 @@ def fit(
         from privreg.cli.run_fit import run_fit
 
     run_fit(job, opened)
+
+
+def check(**typed: Any) -> None:
+    """Say what privreg fit would do: columns, cost, ledger, files. Reads no record and spends nothing."""
+    from privreg.cli.check import Job, check_fit
+
+    job = Job("check", **typed)
+    opened = check_fit(job, ask=False)
+    with stages("loading"):
+        from privreg.cli.run_fit import run_check
+
+    run_check(job, opened)
+
+
+check.__signature__ = signature(fit)  # type: ignore[attr-defined]  # the very options of a fit
+check.__annotations__ = fit.__annotations__
 
 
 def select(

@@ -5,6 +5,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +13,7 @@ from joblib import cpu_count
 
 import privreg
 from privreg.cli.check import Job, Opened, check_method
-from privreg.cli.show import show_fit, show_schema, show_selection
+from privreg.cli.show import show_check, show_fit, show_schema, show_selection
 from privreg.cli.terminal import stages
 from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
@@ -78,20 +79,39 @@ def run_select(job: Job, opened: Opened) -> None:
         show_selection(selector, str(job.target), ledger)
 
 
+def declare(estimator: Any, opened: Opened, job: Job) -> None:
+    """What was said about the columns, as parameters of an estimator."""
+    estimator.set_params(
+        categories="dtype" if str(job.categories) == "dtype" else opened.columns.categories or None,
+        ranges=opened.ranges or None,
+        missing=job.missing,
+        schema=None if job.schema is None else load_schema(job.schema),
+        rows_per_person=job.rows_per_person,
+    )
+
+
+def run_check(job: Job, opened: Opened) -> None:
+    """Print what a fit would do. Reads no record."""
+    method = check_method(job)
+    estimator = _estimator(job, method)
+    declare(estimator, opened, job)
+    found = replace(estimator.check(opened.table, job.target, groups=job.person), method=method)
+    files = {kind: str(path) for kind, path in (("model", job.out), ("report", job.report)) if path is not None}
+    if job.as_json:
+        print(json.dumps(found.to_dict() | {"files": files}))
+    else:
+        show_check(found, files)
+    if found.ledger is not None and not found.ledger.admitted:
+        sys.exit(3)
+
+
 def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     """Fit an estimator to the file."""
     columns, table = opened.columns, opened.table
-    by_type = str(job.categories) == "dtype"
-    declared = {
-        "categories": "dtype" if by_type else columns.categories or None,
-        "ranges": opened.ranges or None,
-        "missing": job.missing,
-        "schema": None if job.schema is None else load_schema(job.schema),
-        "rows_per_person": job.rows_per_person,
-    }
+    declare(estimator, opened, job)
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
-        estimator.set_params(progress=stage, **declared)
+        estimator.set_params(progress=stage)
         estimator.ask_ledger(columns.person)  # before records are read
         if job.engine != "dask":
             estimator.fit(table, columns.target, groups=columns.person)

@@ -58,6 +58,18 @@ def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
         )
 
 
+def show_check(found: Any, files: dict[str, str]) -> None:
+    """What a fit would do."""
+    out = console()
+    out.print(Text(f"{found.target}: {found.method}, a dry run", style="bold"))
+    out.print(grid(("column", "kind"), *((shown(name), kind) for name, kind in found.columns.items()), left=2))
+    for sentence in found.sentences():
+        out.print(sentence)
+    for kind, file in files.items():
+        out.print(Text(f"The {kind} would be written to {file}."))
+    out.print("No record was read, and nothing was spent.")
+
+
 def show_schema(reader: Any, out_file: Any, ledger: dict[str, Any] | None) -> None:
     """What each column holds, what is left out, and what it cost."""
     out, schema = console(), reader.schema_

@@ -38,7 +38,6 @@ class ColumnType:
     words: str = ""  # the type, as people read it
     category: bool = False  # whether the type has levels, which do not tell where they come from
     levels: tuple[Any, ...] | None = None  # written down before there is data
-    never_missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +81,13 @@ def type_of(series: nw.Series[Any]) -> ColumnType:
     if is_untyped(series) or dtype == nw.Object:
         return ColumnType(TEXT, "object")
     if dtype == nw.Boolean:
-        return ColumnType(BOOLEAN, "boolean", never_missing=_is_numpy(series))
+        return ColumnType(BOOLEAN, "boolean")
     if isinstance(dtype, nw.Enum) and series.implementation.is_polars():
         return ColumnType(TEXT, "enum", levels=tuple(dtype.categories))
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum):
         return ColumnType(TEXT, "category", category=True)
     if dtype.is_numeric() or _is_null(series):
-        return ColumnType(NUMBER, "number", never_missing=dtype.is_integer() and _is_numpy(series))
+        return ColumnType(NUMBER, "number")
     if dtype == nw.String:
         return ColumnType(TEXT, "text")
     if dtype == nw.Date or dtype == nw.Datetime:
@@ -220,10 +219,6 @@ def _days(column: Any) -> NDArray[np.float64]:
     whole = pa.chunked_array([stored_integers(chunk) for chunk in chunks], pa.int32() if per_day == 1 else pa.int64())
     days = pc.cast(whole, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(days / per_day, np.float64)
-
-
-def _is_numpy(series: nw.Series[Any]) -> bool:
-    return bool(series.implementation.is_pandas_like() and isinstance(series.to_native().dtype, np.dtype))
 
 
 def _is_null(series: nw.Series[Any]) -> bool:

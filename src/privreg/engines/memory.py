@@ -60,8 +60,7 @@ class InMemory(Kind):
         del groups
         frame = read_frame(X)
         if isinstance(frame, np.ndarray):
-            kind = ColumnType(NUMBER, "number", never_missing=frame.dtype.kind in "biu")
-            return Types(dict.fromkeys(array_names(frame), kind), lambda _: None, _name(y))
+            return Types(dict.fromkeys(array_names(frame), ColumnType(NUMBER, "number")), lambda _: None, _name(y))
         columns = dict(zip(map(str, frame.columns), frame.iter_columns(), strict=True))
         types = {name: type_of(series) for name, series in columns.items()}
         return Types(types, lambda name: levels_in_type(columns[name]), _name(y))

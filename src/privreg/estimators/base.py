@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.features import Feature
 from privreg.data.schema import Schema
@@ -21,6 +22,7 @@ from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of, open_source
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
+from privreg.estimators.dry_run import Check, kinds_of, outlook
 from privreg.estimators.reading import Public, settle
 from privreg.estimators.schema_notes import left_out_notes
 from privreg.estimators.spending import Spending
@@ -189,10 +191,10 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
         people, budget = groups is not None, self._checked_budget(groups is not None)
         noise, table = self._noise(), open_table(rows_as_array(X), without_column(y), self, groups)
-        self._check_plan(budget, table, self._rows(people))
+        self._check_plan(budget, table.public, table.schema, self._rows(people))
         spending = Spending(budget, noise, self._rows(people), self.progress)
         reads, finds = table.schema is None, bool(table.public.to_find)
-        with isolated(), self._entered(groups, reads=reads, finds=finds) as entry:
+        with isolated(), self._entered(groups, reads=reads, finds=finds, target=table.types.target) as entry:
             forget_fit(self)
             set_all(self, table.columns)
             self.ledger_entry_ = entry.number
@@ -201,6 +203,35 @@ class PrivateEstimator(Budgeted, TableEstimator):
             finally:
                 self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
+
+    def check(self, X: Any, y: Any, groups: Any = None) -> Check:
+        """What `fit` would do: its columns, as far as types and declarations tell, what it would cost and leave.
+
+        Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
+        """
+        people, budget = groups is not None, self._checked_budget(groups is not None)
+        types = kind_of(X).types(X, y, groups)
+        public, schema = settle_for(types, self)
+        self._check_plan(budget, public, schema, self._rows(people))
+        reads, finds = schema is None, bool(public.to_find)
+        ledger = None
+        if self.ledger is not None:
+            ledger = outlook(self.ledger, str(self.dataset), self._request(groups, reads=reads, finds=finds))
+        return Check(
+            type(self).__name__,
+            types.target or "y",
+            kinds_of(public, schema),
+            float(self.epsilon),
+            float(self.delta),
+            self._unit(people),
+            reads,
+            self._reading_epsilon(budget) if reads else None,
+            ledger,
+        )
+
+    def _reading_epsilon(self, budget: Budget) -> float | None:
+        """The fixed part of ε that goes to reading; None if it is not fixed."""
+        return reading_budget(budget)[0].epsilon
 
     def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
         """Read the table, make a plan for the columns that there are, and learn by it."""
@@ -230,15 +261,15 @@ class PrivateEstimator(Budgeted, TableEstimator):
         """Whether a part of the budget is needed to find out about the columns. Public."""
         return bool(public.to_find) or public.fill
 
-    def _check_plan(self, budget: Budget, table: Opened, rows: int) -> None:
+    def _check_plan(self, budget: Budget, public: Public, schema: Schema | None, rows: int) -> None:
         """Raise, before anything is spent, if no plan would fit. How many columns are left is not known yet."""
-        if table.schema is None and budget.delta == 0:
-            names = ", ".join(table.public.to_find) or "missing values"
+        if schema is None and budget.delta == 0:
+            names = listed(public.to_find) if public.to_find else "missing values"
             raise ValueError(
                 f"delta must be positive to find out about {names}; or declare levels (categories=), or pass a schema"
             )
-        _, rest = reading_budget(budget) if table.schema is None else (None, budget)
-        self._plan(for_each_record(rest, rows), len(table.public.columns))
+        _, rest = reading_budget(budget) if schema is None else (None, budget)
+        self._plan(for_each_record(rest, rows), len(public.columns))
 
     def _tell(self) -> None:
         """Warn of what was released, when the fit is complete: a caller may have made warnings errors."""

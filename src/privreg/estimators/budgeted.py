@@ -115,15 +115,15 @@ class Budgeted(_Budget):
             self.ledger.check(str(self.dataset), self._request(groups, reads=self.schema is None, finds=True))
 
     @contextmanager
-    def _entered(self, groups: Any, *, reads: bool, finds: bool) -> Iterator[Open]:
+    def _entered(self, groups: Any, **known: Any) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
             yield Open()
         else:
-            with entered(self.ledger, str(self.dataset), self._request(groups, reads=reads, finds=finds)) as entry:
+            with entered(self.ledger, str(self.dataset), self._request(groups, **known)) as entry:
                 yield entry
 
-    def _request(self, groups: Any, *, reads: bool, finds: bool) -> Request:
+    def _request(self, groups: Any, *, reads: bool, finds: bool, target: str | None = None) -> Request:
         people = groups is not None
         budget = self._budget()
         if reads and budget.delta == 0:
@@ -132,7 +132,9 @@ class Budgeted(_Budget):
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
-            f"{self._action} {type(self).__name__}",
+            f"{self._action} {type(self).__name__}"
+            if target is None
+            else f"{self._action} {target}: {type(self).__name__}",
             unit_of(people, name_of(groups)),
             mu_squared,
             extra_delta,

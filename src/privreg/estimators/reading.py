@@ -89,13 +89,6 @@ class Public:
         return [name for name, column in self.columns.items() if column is None]
 
     @property
-    def nothing_to_count(self) -> bool:
-        """Whether the types say all: numbers, none of which can be missing."""
-        known = all(self.types[name].never_missing for name in self.columns)
-        levels = any(column is None or column.has_levels for column in self.columns.values())
-        return known and not (self.fill or self.text_target or levels)
-
-    @property
     def schema(self) -> Schema:
         """If nothing has to be found out."""
         columns = tuple(column for column in self.columns.values() if column is not None)
@@ -186,7 +179,7 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     counted = noisy_count(account, event, source.n_rows)
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
     if records * sqrt(mu_squared) < shares.smallest:
-        public = replace(public, columns=_without_text(public), fill=False)
+        public = replace(public, columns=_nothing(public), fill=False)
     reading = _count_kinds(_Reading(account, source, public, shares, mu_squared, records))
     columns = {name: _with_kind(reading, name) for name in public.columns}
     columns, level_noise = _with_levels(reading, columns, rows)
@@ -196,14 +189,10 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     return Schema(tuple(columns.values()), records, level_noise, _mark(reading, None), public.fill, told)
 
 
-def _without_text(public: Public) -> dict[str, Column | None]:
-    """All columns are left out that would have to be looked at; the others are used as they are."""
+def _nothing(public: Public) -> dict[str, Column | None]:
+    """All columns are left out."""
     return {
-        name: Column(name, CATEGORY, left_out=TOO_FEW)
-        if column is None
-        else column
-        if public.types[name].never_missing
-        else replace(column, left_out=TOO_FEW)
+        name: replace(column or Column(name, CATEGORY), left_out=(column and column.left_out) or TOO_FEW)
         for name, column in public.columns.items()
     }
 
@@ -211,11 +200,7 @@ def _without_text(public: Public) -> dict[str, Column | None]:
 def _count_kinds(reading: _Reading) -> _Reading:
     """Noisy counts of the classes of cells, of all columns that may have missing values or whose kind is not known."""
     public = reading.public
-    names: list[str | None] = [
-        name
-        for name, column in public.columns.items()
-        if column is None or not (column.left_out or public.types[name].never_missing)
-    ]
+    names: list[str | None] = [name for name, column in public.columns.items() if column is None or not column.left_out]
     offered = [name for name in names if name is not None]
     if public.text_target:
         names.append(None)

@@ -35,6 +35,6 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         shown = [f for f in own if f.row in used]
         if not shown or column.reference is None or column.left_out:
             continue
-        others = "" if len(shown) == len(own) and column.other else " and all values without a row"
+        others = "" if len(shown) == len(own) else " and the levels that are not in the model"
         notes.append(f"{column.name}: each row is the difference from {column.levels[column.reference]}{others}.")
     return notes

@@ -188,15 +188,15 @@ def _is_there(valid: Bytes, bit: int) -> bool:
 def _bare(data: Bytes, first: int, last: int) -> tuple[Any, Any]:
     """Where a cell begins and ends without blanks."""
     begin, end = np.int64(first), np.int64(last)
-    while begin < end and _is_blank(data[begin]):
+    while begin < end and is_blank(data[begin]):
         begin += 1
-    while begin < end and _is_blank(data[end - 1]):
+    while begin < end and is_blank(data[end - 1]):
         end -= 1
     return begin, end
 
 
 @kernel
-def _is_blank(byte: int) -> bool:
+def is_blank(byte: int) -> bool:
     return byte == 32 or 9 <= byte <= 13
 
 

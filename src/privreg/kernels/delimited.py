@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privreg._types import Int32, Int64
 from privreg.kernels.bytes16 import SIZE, copy16, ends16
 from privreg.kernels.cache import kernel
-from privreg.kernels.cells import Bytes, _is_blank, is_utf8
+from privreg.kernels.cells import Bytes, is_blank, is_utf8
 
 _QUOTE = 34
 _NULL = -1  # as the end of a cell
@@ -40,8 +40,7 @@ def most_lines(block: Bytes) -> int:
 def find_cells(block: Bytes, separator: int, slots: Int64, longest: int, places: NDArray[np.int32]) -> int:
     """Write where the cells of each record begin and end; returns the number of records.
 
-    `slots` has a number for each cell of a line: its place in a row of `places`, or -1 if nobody asked for it. The
-    beginning b of a quoted cell is written as -1 - b.
+    `slots` has a number for each cell of a line: its place in a row of `places`, or -1 if nobody asked for it.
     """
     row = i = 0
     while i < block.size:
@@ -50,16 +49,10 @@ def find_cells(block: Bytes, separator: int, slots: Int64, longest: int, places:
             continue
         first, cells, closed = i, 0, True
         while True:
-            begin = i
-            if i < block.size and block[i] == _QUOTE:
-                begin = -1 - i
-                i = _closing(block, i)
-                closed = closed and i < block.size and block[i] == _QUOTE
-                i += closed
-            i = _cell_end(block, i, separator)
+            begin, end, i, closed = _next_cell(block, i, separator)
             if cells < slots.size and slots[cells] >= 0:
                 places[row, slots[cells], 0] = begin
-                places[row, slots[cells], 1] = i
+                places[row, slots[cells], 1] = end
             cells += 1
             if i == block.size or block[i] != separator:
                 break
@@ -87,6 +80,24 @@ def gather(block: Bytes, places: NDArray[np.int32]) -> tuple[Int32, Bytes, int, 
             valid[i >> 3] &= ~np.uint8(1 << (i & 7))
             nulls += 1
     return offsets, data, nulls, valid
+
+
+@kernel(forceinline=True)
+def _next_cell(block: Bytes, i: int, separator: int) -> tuple[int, int, int, bool]:
+    """Where a cell begins and ends, where what follows it does, and whether its quotes, if any, are closed.
+
+    Quotes around a cell are left out; but if there are more in it, or something after them, all of it is meant, and
+    its beginning b is written as -1 - b.
+    """
+    if i == block.size or block[i] != _QUOTE:
+        end = _cell_end(block, i, separator)
+        return i, end, end, True
+    closing = _closing(block, i)
+    closed = closing < block.size and block[closing] == _QUOTE
+    after = _cell_end(block, closing + closed, separator)
+    if after == closing + 1 and _cell_end(block, i + 1, _QUOTE) == closing:
+        return i + 1, closing, after, closed
+    return -1 - i, after, after, closed
 
 
 @kernel
@@ -158,20 +169,17 @@ def _is_end(byte: int) -> bool:
 @kernel
 def _closing(block: Bytes, i: int) -> int:
     """The place of the quote that closes the one here; else of the end of the line."""
-    i += 1
-    while i < block.size and not _is_end(block[i]):
-        if block[i] == _QUOTE:
-            if i + 1 == block.size or block[i + 1] != _QUOTE:
-                return i
-            i += 1
+    while True:
+        i = _cell_end(block, i + 1, _QUOTE)
+        if i + 1 >= block.size or block[i] != _QUOTE or block[i + 1] != _QUOTE:
+            return i
         i += 1
-    return i
 
 
 @kernel
 def _all_blank(block: Bytes, begin: int, end: int) -> bool:
     for i in range(begin, end):  # noqa: SIM110
-        if not _is_blank(block[i]):
+        if not is_blank(block[i]):
             return False
     return True
 

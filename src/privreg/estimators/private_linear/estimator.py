@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._format import about, listed, number
 from privreg._types import Float64
+from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine
 from privreg.estimators.base import Opened, is_whole
@@ -114,11 +115,14 @@ class PrivateLinearRegression(PrivateRegressor):
         check_budget(budget, rows)
         return budget
 
-    def _has_to_read(self, public: Public) -> bool:
-        return not public.nothing_to_count
+    def _has_to_read(self, public: Public) -> bool:  # noqa: ARG002
+        return True
 
-    def _check_plan(self, budget: Budget, table: Opened, rows: int) -> None:
+    def _check_plan(self, budget: Budget, public: Public, schema: Schema | None, rows: int) -> None:
         """Steps are chosen on the way."""
+
+    def _reading_epsilon(self, budget: Budget) -> None:
+        """A part of the events, which are counted together."""
 
     def _costs(self, budget: Budget, reads: bool, finds: bool, rows: int) -> tuple[Fraction, Fraction]:
         """All that the budget allows."""
@@ -168,7 +172,7 @@ class PrivateLinearRegression(PrivateRegressor):
                 self._names[j],
                 float(self.coef_[j]),
                 _finite(self.standard_error_[j]),
-                *map(_finite, (*interval[j], *self.linear_range_[j])),
+                *map(_finite, (*interval[j], *self._linear(j))),
                 *outer.get(j, (None, None, None)),
                 level=self._features[j].category is not None,
             )
@@ -186,6 +190,11 @@ class PrivateLinearRegression(PrivateRegressor):
             self.receipt_,
             saved=saved(self, target, self._saved()),
         )
+
+    def _linear(self, row: int) -> Float64:
+        """Where the model is linear in a number; a level is 0 or 1."""
+        nothing = np.full(2, np.nan)
+        return nothing if self._features[row].category is not None else self.linear_range_[row]
 
     def _saved(self) -> dict[str, Any]:
         """The model as in a model file."""

@@ -1,0 +1,89 @@
+"""What a fit would do, found out without looking at a record and without spending anything."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from privreg._format import epsilon_delta, number, shown, text_table
+from privreg.data.schema import Column, Schema
+from privreg.estimators.reading import Public
+from privreg.privacy.ledger.ledger import Ledger
+from privreg.privacy.ledger.request import Request
+
+TO_FIND = "to be found"  # the kind of a column that only the records tell
+
+
+@dataclass(frozen=True)
+class LedgerOutlook:
+    """What a ledger has, and would have after the fit."""
+
+    dataset: str
+    admitted: bool
+    spent: float  # ε
+    spent_after: float | None  # None if the fit would be refused
+    room_after: float | None  # ε of another such fit
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a fit would do. Nothing was read, spent or written."""
+
+    method: str
+    target: str
+    columns: dict[str, str]  # kind of each, as far as it is known
+    epsilon: float
+    delta: float
+    unit: str
+    reads: bool  # whether a part of the budget goes to finding out about columns
+    reading_epsilon: float | None  # that part, where it is fixed
+    ledger: LedgerOutlook | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        rows = [("column", "kind"), *((shown(name), kind) for name, kind in self.columns.items())]
+        lines = [f"{self.target}: {self.method}", "", *text_table(rows, left=2), "", *self.sentences()]
+        return "\n".join(lines)
+
+    def sentences(self) -> list[str]:
+        """What it would cost, and leave."""
+        told = [f"A fit would spend {epsilon_delta(self.epsilon, self.delta)} and protect {self.unit}."]
+        if self.reading_epsilon is not None:
+            told.append(f"Of that, ε = {number(self.reading_epsilon, 4)} is for finding out what the columns hold.")
+        elif self.reads:
+            told.append("A small part of that is for finding out what the columns hold, and how much is missing.")
+        else:
+            told.append("Nothing of that is needed to find out what the columns hold.")
+        return told + ([] if self.ledger is None else [_ledger_sentence(self.ledger)])
+
+
+def _ledger_sentence(ledger: LedgerOutlook) -> str:
+    if ledger.spent_after is None or ledger.room_after is None:
+        return f"The ledger has no room for it in {ledger.dataset}: ε = {number(ledger.spent, 4)} is spent already."
+    return (
+        f"In the ledger, {ledger.dataset} would have spent ε = {number(ledger.spent_after, 4)} "
+        f"(now {number(ledger.spent, 4)}), with room for another fit of up to ε = {number(ledger.room_after, 3)}."
+    )
+
+
+def kinds_of(public: Public, schema: Schema | None) -> dict[str, str]:
+    """The kind of each column in a few words."""
+    if schema is not None:
+        return {column.name: _kind(column) for column in schema}
+    return {name: TO_FIND if column is None else _kind(column) for name, column in public.columns.items()}
+
+
+def _kind(column: Column) -> str:
+    if column.left_out:
+        return f"left out: {column.left_out}"
+    return f"{column.kind} of {len(column.levels)} levels" if column.has_levels else column.kind
+
+
+def outlook(ledger: Ledger, dataset: str, request: Request) -> LedgerOutlook:
+    """What a request would leave."""
+    (now,) = ledger.status(dataset)
+    if not now.admits(request):
+        return LedgerOutlook(dataset, False, now.spent_epsilon, None, None)
+    after = now.after(request)
+    return LedgerOutlook(dataset, True, now.spent_epsilon, after.spent_epsilon, after.room(after.next_delta))
