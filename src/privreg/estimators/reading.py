@@ -28,7 +28,7 @@ from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.kinds import CountClasses, noisy_classes, plan_kinds
-from privreg.mechanisms.levels import GRID, Common, count_levels
+from privreg.mechanisms.levels import GRID, Common, count_declared, count_levels, plan_declared
 from privreg.mechanisms.median import in_reach, noisy_median, plan_median, reach_of
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import LevelCounts, pick_epsilon
@@ -264,11 +264,15 @@ def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tu
     declared = [column for column in used if not column.found]
     if not used:
         return columns, 0.0
-    account, shares = reading.account, reading.shares
-    low, high = shares.levels if found else (0.0, shares.levels[1])
-    plan = _plan_levels(reading, len(used), rows, LEVEL_NOISE if not found else 0.0, low, high)
-    released, counts = count_levels(account, plan, reading.source, found, declared)
-    noise = plan.scale / plan.grid
+    released: dict[str, Common] = {}
+    if found:
+        plan = _plan_levels(reading, len(used), rows)
+        released, counts = count_levels(reading.account, plan, reading.source, found, declared)
+        noise, threshold = plan.scale / plan.grid, plan.threshold / plan.grid
+    else:
+        event = plan_declared(reading.share_for(LEVEL_NOISE, len(used), 0.0, reading.shares.levels[1]), declared)
+        counts = count_declared(reading.account, event, reading.source, declared)
+        noise, threshold = event.scale / event.grid, 0.0
     result = dict(columns)
     for column in declared:
         result[column.name] = replace(column, counts=tuple(counts[column.name]))
@@ -276,11 +280,11 @@ def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tu
         result[name] = _with_found(columns[name], released[name])
     for column in used:
         if not result[column.name].left_out:
-            result[column.name] = _coded(reading, result[column.name], noise, plan.threshold / plan.grid)
+            result[column.name] = _coded(reading, result[column.name], noise, threshold)
     return result, noise
 
 
-def _plan_levels(reading: _Reading, columns: int, rows: int, aim: float, low: float, high: float) -> LevelCounts:
+def _plan_levels(reading: _Reading, columns: int, rows: int) -> LevelCounts:
     """Noise such that a value that one record in twenty has passes, as far as the shares allow."""
     delta = reading.account.extra_delta
 
@@ -290,9 +294,8 @@ def _plan_levels(reading: _Reading, columns: int, rows: int, aim: float, low: fl
         name = "common values"
         return LevelCounts.costing(name, mu_squared, columns, rows, least, delta, GRID, purpose="reading")
 
-    if aim:
-        return plan(reading.share_for(aim, columns, low, high))
-    first = plan(low * reading.mu_squared or high * reading.mu_squared)
+    low, high = reading.shares.levels
+    first = plan(low * reading.mu_squared)
     enough = first.threshold / first.grid / (reading.records / COMMON)  # how many times too high
     return plan(min(max(low * enough**2, low), high) * reading.mu_squared)
 
@@ -363,9 +366,12 @@ def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Co
     ]
     found = reading.source.total_cells(_EachColumn(used, tuple(windows)), names)
     result = dict(columns)
-    place = {name: i for i, name in enumerate(columns)}
+    rows = {
+        feature.name: feature.row for feature in Schema(tuple(columns.values()), fill=True).rows if feature.code is None
+    }
     for column, size, counts, window, inside in zip(used, sizes, cells, windows, found, strict=True):
-        event = plan_median(f"centre of {column.name}", epsilon, purpose="reading", column=place[column.name])
+        row = rows[column.name]  # as in all other events, whose names are safe to print
+        event = plan_median(f"centre of column {row}", epsilon, purpose="reading", column=row)
         values = _Counted(size, {count_cells: counts, window: inside})
         centre = noisy_median(reading.account, event, values)
         if column.range is not None:
