@@ -5,7 +5,6 @@ import io
 import json
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +15,7 @@ from privreg.data.base import DataFile
 from privreg.data.columns import ChosenColumns, choose_columns, read_levels, read_names
 from privreg.data.files import open_file
 from privreg.errors import SchemaError
-from public_tables import public_engine
+from public_tables import public_engine, records_of
 
 KINDS = {
     "id": "number",
@@ -37,9 +36,7 @@ def file():
 
 def test_all_columns_without_another_use_are_features(file):
     chosen = choose_columns(file, "labinc", drop=["born", "tags"], person="id", categories={"town": ["a", "b"]})
-    assert chosen == ChosenColumns(
-        "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"]}, named=False
-    )
+    assert chosen == ChosenColumns("labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"]}, named=False)
 
 
 def test_features_keep_their_order_and_other_columns_do_not_matter(file):
@@ -372,6 +369,4 @@ def test_from_a_file_to_a_table(tmp_path, kind):
     assert chosen.categories == {"town": ["n", "s", "e"], "grade": [1, 2], "flag": [False, True]}
     engine = public_engine(file.select([*chosen.features, "pay"]), "pay", categories=chosen.categories)
     assert engine.names == ["town=s", "town=e", "grade=2", "flag=True"]
-    expected = [[0, 1, 1], [0, 0, 0], [0, 1, 0], [1, 0, 1]]
-    block = engine.total(lambda block: np.array([*block.values, block.target]), range(4))
-    np.testing.assert_array_equal(block, [*expected, [1.5, 2.5, 3.5]])
+    assert records_of(engine) == [(0, 0, 0, 1, 1.5), (1, 0, 1, 0, 2.5), (1, 0, 0, 1, 3.5)]

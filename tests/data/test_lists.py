@@ -69,8 +69,8 @@ def with_one_more():
     for more in ([], [2**31 - 1]):
         days = pl.Series("a", [0, 0, *more], dtype=pl.Int32).cast(pl.Date)
         yield pl.DataFrame({"a": days}), None, [0, 0]
-        levels = {"a": ["1970-01-01", "1970-01-02"]}
-        yield pa.table({"a": days.to_arrow().dictionary_encode()}), levels, [0, 0]
+        levels = {"a": ["1970-01-02", "1970-01-01"]}
+        yield pa.table({"a": days.to_arrow().dictionary_encode()}), levels, [1, 1]
     for more in ([], [2**64 - 1]):
         yield pa.table({"a": pa.array([2, 1, *more], pa.uint64()).dictionary_encode()}), {"a": [1, 2]}, [1, 0]
     for more in ([], [2**53 + 1]):

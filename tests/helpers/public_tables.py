@@ -25,3 +25,12 @@ def public_engine(data, y, groups=None, categories="dtype", full=False, n_jobs=N
 def array_engine(X, y, n_jobs=None) -> MemoryEngine:
     """The records of an array, on so many threads."""
     return MemoryEngine(public_table(X), y, n_jobs)
+
+
+def records_of(engine) -> list[tuple[float, ...]]:
+    """The values of all features and the target of each record."""
+    return engine.total(_rows, range(len(engine)))
+
+
+def _rows(block) -> list[tuple[float, ...]]:
+    return list(zip(*(values.tolist() for values in block.values), block.target.tolist(), strict=True))

@@ -90,7 +90,7 @@ def type_of(series: nw.Series[Any]) -> ColumnType:
         return ColumnType(NUMBER, "number")
     if dtype == nw.String:
         return ColumnType(TEXT, "text")
-    if dtype == nw.Date or dtype == nw.Datetime:
+    if dtype == nw.Date or dtype == nw.Datetime or (is_arrow(series) and pa.types.is_date(chunks_of(series).type)):
         return ColumnType(TIME, "date")
     return ColumnType(OTHER_TYPE, str(dtype))
 
