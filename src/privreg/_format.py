@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
-
 LONGEST = 200  # characters of a name that are shown
 
 

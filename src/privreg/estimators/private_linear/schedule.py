@@ -7,7 +7,7 @@ data can carry at this budget. What the constants are worth, with each data set 
 from dataclasses import dataclass
 
 COUNT = 0.01  # of the budget, for the number of records
-SMALLEST_SIZE = 50  # a smaller S gives a constant
+SMALLEST_SIZE = 50  # a smaller S gives a constant, as a table without columns does
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
@@ -62,7 +62,7 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
     """
-    if size < SMALLEST_SIZE:
+    if size < SMALLEST_SIZE or not available:
         return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
     capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
     columns = min(available, max(FEWEST_COLUMNS, capacity))
