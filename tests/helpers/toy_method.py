@@ -1,4 +1,4 @@
-"""A method that somebody might add. In a module of its own, which new processes find whatever packages are installed."""
+"""A method that somebody might add, in a module of its own: new processes find it, whatever packages there are."""
 
 from privreg.estimators.boosted_adassp import BoostedAdaSSP
 
