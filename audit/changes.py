@@ -9,7 +9,15 @@ import numpy as np
 
 from audit.recording import Call
 from privreg.kernels.volumes import GRID
-from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import (
+    Gaussian,
+    GaussianMatrix,
+    Laplace,
+    LevelCounts,
+    Pick,
+    ProposeTestRelease,
+    SampledPicks,
+)
 
 # Four logarithms of integers below 2^92 are each within 2^-47 of the truth.
 _LOG_ERROR = 2.0**-44
@@ -38,6 +46,9 @@ def changed(before: Call, after: Call, rows: int = 1) -> float:
         cost = _squares(np.diagonal(two), np.diagonal(one)) / Fraction(step.scale) ** 2
         cost += _squares(two[above], one[above]) / Fraction(step.off_scale) ** 2
         return _part(cost, step.mu_squared * rows**2) ** 0.5
+    if isinstance(step, LevelCounts):
+        moved = _squares(two[1], one[1]) + _moved_counts(one[0].tolist(), two[0].tolist())
+        return _part(moved, step.columns * step.grid**2 * rows**2) ** 0.5
     assert isinstance(step, ProposeTestRelease)
     nested = max(_moved_depth(one, two, step), _moved_depth(two, one, step))
     delta = max(_part_of_delta(one, two, step), _part_of_delta(two, one, step))
@@ -54,6 +65,17 @@ def _squares(one: Any, two: Any) -> int:
     if one.shape != two.shape:
         return _TOO_FAR
     return sum((int(a) - int(b)) ** 2 for a, b in zip(one.ravel(), two.ravel(), strict=True))
+
+
+def _moved_counts(one: list[int], two: list[int]) -> int:
+    """The least sum of squares, if counts are of values in the same order and some occur in one of the tables only."""
+    best = [sum(b**2 for b in two[:j]) for j in range(len(two) + 1)]
+    for a in one:
+        row = [best[0] + a**2]
+        for j, b in enumerate(two):
+            row.append(min(best[j] + (a - b) ** 2, best[j + 1] + a**2, row[j] + b**2))
+        best = row
+    return best[-1]
 
 
 def _changes(one: Any, two: Any) -> tuple[int, int]:

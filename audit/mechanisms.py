@@ -80,11 +80,23 @@ MECHANISMS = (
         (),
         ("flagship, constant", "flagship, three phases"),
     ),
-    Mechanism("people instead of records", ("persons",), ("mechanisms/test_persons.py",)),
+    Mechanism("values that are common", ("levels",), ("privacy/test_levels.py", "audit/test_level_counts.py")),
+    Mechanism(
+        "people instead of records", ("persons",), ("mechanisms/test_persons.py", "privacy/test_receipt_parts.py")
+    ),
     Mechanism(
         "total of planned steps", ("accounting", "gdp"), ("privacy/test_accountant.py", "privacy/test_account.py")
     ),
-    Mechanism("ledger", ("ledger",), ("privacy/ledger/test_ledger.py", "privacy/ledger/test_processes.py")),
+    Mechanism(
+        "ledger",
+        ("ledger",),
+        (
+            "privacy/ledger/test_ledger.py",
+            "privacy/ledger/test_extra_delta.py",
+            "privacy/ledger/test_processes.py",
+            "privacy/ledger/test_migration.py",
+        ),
+    ),
 )
 
 ASSUMED = (

@@ -7,7 +7,16 @@ from math import comb, exp, expm1, log, log1p, pi, sqrt
 
 from scipy.special import log_ndtr
 
-from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import (
+    Event,
+    Gaussian,
+    GaussianMatrix,
+    Laplace,
+    LevelCounts,
+    Pick,
+    ProposeTestRelease,
+    SampledPicks,
+)
 from privreg.privacy.receipt import ADAPTIVE, ONE_RECORD, Receipt
 
 _MARGIN = 1e-6  # of floating point here
@@ -46,10 +55,10 @@ def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
     made = receipt.steps
     if receipt.composition == ADAPTIVE:  # all in μ²
         mu = receipt.rows * sqrt(sum(own_mu_squared(s) for s in made))
-        return _compare(gaussian_delta(epsilon, mu), delta)
+        return _compare(gaussian_delta(epsilon, mu), delta - sum(own_extra(s, receipt.rows) for s in made))
     draws = [s for s in made if isinstance(s, ProposeTestRelease)]
     rest = epsilon - float(sum((own_draw(s, receipt.unit) for s in draws), Fraction()))
-    left = delta - sum(s.delta for s in draws)
+    left = delta - sum(s.delta for s in draws) - sum(own_extra(s, 1) for s in made)
     pure = [float(p) for s in made if (p := own_pure(s)) is not None]
     mu = sqrt(sum(own_mu_squared(s) for s in made if own_pure(s) is None))
     if left <= 0 and (mu or sum(pure) > rest + _MARGIN * epsilon):
@@ -90,9 +99,19 @@ def own_mu_squared(step: Event) -> float:
         return float(step.norm_squared) ** 2 / min(step.scale, step.off_scale * sqrt(2)) ** 2
     if isinstance(step, Pick):
         return pi / 8 * (step.range / step.scale) ** 2
+    if isinstance(step, LevelCounts):
+        return step.columns * (step.grid / step.scale) ** 2
     if isinstance(step, SampledPicks):
         return pi / 8 * (2 * _own_sampled(step)) ** 2
     return 0.0
+
+
+def own_extra(step: Event, rows: int) -> float:
+    """The chance that a value shows, in one of the columns, that is a candidate only because of the unit."""
+    if not isinstance(step, LevelCounts):
+        return 0.0
+    needed = step.threshold + 1 - (step.least - 1 + rows) * step.grid
+    return -expm1(step.columns * log1p(-exp(float(log_ndtr(-needed / step.scale)))))
 
 
 def own_draw(step: ProposeTestRelease, unit: str) -> Fraction:

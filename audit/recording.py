@@ -23,7 +23,7 @@ import privreg.estimators.base
 from audit.watched import BELOW, FITS, PACKAGE, check_draws, check_fits, check_noise, deciding_files
 from privreg._types import Bool, Int64
 from privreg.privacy.account import Account
-from privreg.privacy.events import Event, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import Event, LevelCounts, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.noise import SeededNoise
 
 _DECIDING = frozenset(PACKAGE / name for name in deciding_files())
@@ -271,11 +271,16 @@ def _boxes(step: ProposeTestRelease, distance: int, scores: Int64, grid: float, 
     return distance, scores.copy(), grid, [box(i) for i in range(len(scores))]
 
 
+def _counts(step: LevelCounts, counts: Int64, declared: Int64) -> Any:  # noqa: ARG001
+    return counts.copy(), declared.copy()
+
+
 _STATISTIC: dict[str, Callable[..., Any]] = {
     "pick": _plain,
     "laplace": _plain,
     "gaussian": _plain,
     "gaussian_matrix": _plain,
+    "level_counts": _counts,
     "pick_within": _stretches,
     "propose_test_release": _boxes,
     "sample": _records,

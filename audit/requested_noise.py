@@ -8,7 +8,15 @@ from scipy.special import logsumexp
 
 from audit.recording import Call
 from privreg.privacy.account import _BLOCK
-from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import (
+    Gaussian,
+    GaussianMatrix,
+    Laplace,
+    LevelCounts,
+    Pick,
+    ProposeTestRelease,
+    SampledPicks,
+)
 
 
 def wrong_noise(call: Call) -> str | None:
@@ -24,6 +32,8 @@ def wrong_noise(call: Call) -> str | None:
         fine = _fine_plain(call, "gaussian") and call.statistic.size == step.coordinates
     elif isinstance(step, GaussianMatrix):
         fine = _fine_matrix(call, step)
+    elif isinstance(step, LevelCounts):
+        fine = _fine_levels(call, step)
     else:
         assert isinstance(step, ProposeTestRelease)
         fine = _fine_test(call, step)
@@ -58,6 +68,20 @@ def _fine_matrix(call: Call, step: GaussianMatrix) -> bool:
     given = given and np.array_equal(diagonal.given, np.diagonal(call.statistic))
     got = np.array_equal(call.returned[above], beside.result) and np.array_equal(call.returned, call.returned.T)
     return given and got and np.array_equal(np.diagonal(call.returned), diagonal.result)
+
+
+def _fine_levels(call: Call, step: LevelCounts) -> bool:
+    """Noise on the candidates and on declared levels, and of the candidates those above the threshold."""
+    counts, declared = (part.tolist() for part in call.statistic)
+    candidates = [i for i, count in enumerate(counts) if count >= step.least * step.grid]
+    if _asked(call) != [("gaussian", step.scale)]:
+        return False
+    (draw,) = call.draws
+    noisy = draw.result.tolist()
+    passed = {i: value for i, value in zip(candidates, noisy, strict=False) if value > step.threshold}
+    expected = [list(passed), list(passed.values()), noisy[len(candidates) :]]
+    given = draw.given.tolist() == [counts[i] for i in candidates] + declared
+    return given and [part.tolist() for part in call.returned] == expected
 
 
 def _fine_test(call: Call, step: ProposeTestRelease) -> bool:

@@ -36,7 +36,7 @@ from text_tables import BLANKS
 from text_tables import cells as some_cells
 
 EXACT = {
-    MISSING: [*WORDS, "NA", "N/A", "NaN", "Null", " none\t", "   ", "\v\f\r\n", None],
+    MISSING: [*WORDS, "NA", "N/A", "NaN", "Null", " null\t", "   ", "\v\f\r\n", None],
     WHOLE: ["0", "-0", "+1", "007", " 12 ", "1e5", "1E+05", "-1e-5", "20200101", "9" * 100_000, "1e999", "1e-999"],
     POINT: ["1.", ".5", "-.5", "+1.5e3", "0.1", "\t3.14\n", "1.e5", ".0", "1." + "3" * 100_000],
     COMMA: ["1,", ",5", "-,5", "+1,5e3", "0,1", " 1,5", "1,e5"],
@@ -51,7 +51,7 @@ EXACT = {
         *("1 000", "1-2", "inf", "-inf", "infinity", "1d5", "١", "１", "１.５", "−1", "1\xa0", "\xa01", "\ufeff1"),
         *("1\0", "\0", "na\0", "\0na", "true\0", "\x1b[31m1", "=cmd|' /C calc'!A0", "<b>1</b>", "1%", "$1",),
         *("1e5.5", ",", "..", "-."),
-        *("nullx", "none of it", "yesno", "truey", "ｔrue", "ﬁ", "n a", "n/a/", "??", "+.", "+,", ".e5", ",e5", "--"),
+        *("nullx", "none of it", "yesno", "truey", "ｔrue", "ﬁ", "n a", "n/a/", "none", "?", ".", "-", "??", "+.", "+,", ".e5", ",e5", "--"),
         *("2020-02-30", "2020-13-01", "0000-00-00", "0000-01-01", "2019-02-29", "1900-02-29", "2020-00-01"),
         *("2020-01-00", "2020-01-32"),
         *( "2020-1-1", "2020/01/01", "01-01-2020", "12020-01-01", "-2020-01-01", "2020-01-01x"),
@@ -180,7 +180,7 @@ def test_numbers_are_the_nearest(values, how):
     texts = [how % value if isinstance(how, str) else how(value) for value in values]
     for mark in ".,":
         got = as_numbers(column([text.replace(".", mark) for text in texts]), mark)
-        assert bits(got) == bits([float(text) for text in texts])
+        assert bits(got) == bits([value_of(text, ".") for text in texts])
 
 
 @pytest.mark.parametrize(

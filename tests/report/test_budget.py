@@ -7,8 +7,8 @@ import pytest
 
 from privreg import _format as words
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import BlackBox, Gaussian, Pick
-from privreg.privacy.receipt import Receipt
+from privreg.privacy.events import BlackBox, Gaussian, Laplace, LevelCounts, Pick
+from privreg.privacy.receipt import ADAPTIVE, PLANNED, Receipt
 from privreg.report import budget
 from reports import section, svg_texts
 
@@ -48,6 +48,26 @@ def test_planned_steps_are_counted_in_epsilon(paper):
     assert {g.purpose: g.tenths for g in mixed.groups} == {"Choosing": 50, "Coefficients": 950}
     assert sum(g.cost for g in mixed.groups) == pytest.approx(paper["K-BAS"].receipt.epsilon)
     assert "in proportion to their ρ" in mixed.explanation
+
+
+def test_parts_of_the_budget_are_counted_in_their_epsilon():
+    read = LevelCounts.costing("levels", 1e-4, 3, 2, 1, 1e-10, 2**28, purpose="reading")
+    before = Receipt((read,), Budget(0.1, 1e-7), True, "one person", 2, ADAPTIVE)
+    plan = (Laplace("count", 1, 20.0, purpose="count"), Pick("choose", 1, 10.0, purpose="choice"))
+    receipt = Receipt(plan, Budget(1.0, 1e-6), True, "one person", 2, PLANNED, before)
+    spent = budget.budget_use(receipt)
+    assert spent.currency == "ε"
+    assert [group.purpose for group in spent.groups] == ["Reading", "Counting", "Choosing"]
+    assert [group.cost for group in spent.groups] == pytest.approx([before.epsilon, 0.1, 0.2])
+    assert sum(group.cost for group in spent.groups) == pytest.approx(receipt.epsilon)
+
+
+def test_plans_for_people_share_the_epsilon_of_one_record():
+    plan = (Laplace("count", 1, 20.0, purpose="count"), Gaussian.costing("sum", 1e-3, 2**28, purpose="coefficients"))
+    receipt = Receipt(plan, Budget(3.0, 1e-6), True, "one person", 3)
+    assert [group.cost for group in budget.budget_use(receipt).groups] == pytest.approx(
+        [0.05, receipt.epsilon / 3 - 0.05]
+    )
 
 
 def test_steps_whose_epsilons_exceed_the_total_are_counted_in_rho():

@@ -3,6 +3,7 @@
 import copy
 import json
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -17,6 +18,10 @@ from models import (
     text_of,
 )
 from privreg import load_model
+from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Laplace, LevelCounts
+from privreg.privacy.receipt import ADAPTIVE, PLANNED, Receipt
+from privreg.results.model_file import _receipt
 
 
 def test_the_schema_is_one():
@@ -44,6 +49,31 @@ def test_the_schema_refuses_other_files(tmp_path, method):
     assert not valid(content | {"more": 1})
     other = "TukeyRegression" if method in ("BAS", "PrivateLinearRegression") else "BoostedAdaSSP"
     assert not valid(content | {"estimator": other})
+
+
+def in_two_parts():
+    """A receipt with something before it, as JSON."""
+    read = LevelCounts.costing("levels", 1e-4, 3, 2, 1, 1e-10, 2**28, purpose="reading")
+    before = Receipt((read,), Budget(0.1, 1e-7), True, "one person", 2, ADAPTIVE)
+    return Receipt((Laplace("count", 1, 20.0),), Budget(1.0, 1e-6), True, "one person", 2, PLANNED, before)
+
+
+def test_a_receipt_in_two_parts():
+    receipt = in_two_parts()
+    record = json.loads(json.dumps(receipt.to_dict()))
+    valid = Draft202012Validator({"$ref": "#/$defs/receipt", "$defs": SCHEMA["$defs"]}).is_valid
+    assert valid(record)
+    assert _receipt(record) == receipt
+    for path, value in [
+        (("before",), None), (("before", "steps"), -1), (("before", "steps"), 1.5),
+        (("before", "composition"), "magic"), (("before", "requested", "epsilon"), 0), (("before", "more"), 1),
+    ]:  # fmt: skip
+        assert not valid(put(record, path, value)), path
+        with pytest.raises((ValueError, TypeError)):
+            _receipt(put(record, path, value))
+    for path, value in [(("before", "steps"), 3), (("before", "requested", "epsilon"), 1.0)]:  # what no schema can say
+        with pytest.raises(ValueError, match=r"fewer steps|epsilon"):
+            _receipt(put(record, path, value))
 
 
 def test_the_digest_can_be_made_by_hand(tmp_path):

@@ -112,7 +112,6 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(progress=stage)
-        estimator.ask_ledger(columns.person)  # before records are read
         if job.engine != "dask":
             estimator.fit(table, columns.target, groups=columns.person)
         else:

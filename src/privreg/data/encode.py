@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from privreg._types import Float64
-from privreg.data.cells import as_days, as_numbers, as_texts, as_truths
+from privreg.data.cells import as_days, as_numbers, as_texts, as_truths, bare_texts
 from privreg.data.raw import TEXT, Raw, level_text, texts_of
 from privreg.data.schema import BOOLEAN, DATE, Column, Level
 
 Codes = NDArray[np.int32]
+
+_PIECE = 2**20  # cells of text looked at together: all of them may be different
 
 
 def encoded(raw: Raw, column: Column, fill: bool) -> Any:
@@ -55,18 +57,24 @@ def read_codes(raw: Raw, column: Column, fill: bool) -> Codes:
 
 def level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, NDArray[np.bool_]]:
     """The number of each cell's level, −1 for other values, and which cells are missing."""
+    pieces = [raw.take(slice(a, a + _PIECE)) for a in range(0, max(len(raw), 1), _PIECE)]
+    codes, missing = zip(*(_level_codes(piece, levels, found) for piece in pieces), strict=True)
+    return np.concatenate(codes), np.concatenate(missing)
+
+
+def _level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, NDArray[np.bool_]]:
     if raw.kind != TEXT:
         if any(isinstance(level, str) for level in levels):
-            return level_codes(_spelled(raw), levels, found)
+            return _level_codes(_spelled(raw), levels, found)
         return _matched(numbers_in_raw(raw), levels)
     if all(isinstance(level, bool) for level in levels) or (levels == ("no", "yes") and not found):
         truths = as_truths(raw.values)
         return _matched(np.where(truths < 0, np.nan, truths), [0.0, 1.0] if levels == ("no", "yes") else levels)
     if all(isinstance(level, int | float) for level in levels):
         return _matched(as_numbers(raw.values, "."), levels, missing=as_texts(raw.values))
-    spelled = [level_text(level) for level in levels]
-    texts = as_texts(raw.values, () if found else spelled)
-    place = pc.index_in(texts.dictionary, pa.array(spelled, texts.dictionary.type))
+    spelled = bare_texts(pa.array([level_text(level) for level in levels], pa.large_string()))
+    texts = as_texts(raw.values, () if found else spelled.to_pylist())
+    place = pc.index_in(texts.dictionary, spelled)
     known = np.append(pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int32), np.int32(-1))
     indices, missing = _indices(texts)
     return known[indices], missing

@@ -19,7 +19,7 @@ from privreg.data.features import Feature
 from privreg.data.schema import Schema
 from privreg.data.tables import Table, read_frame, read_table, rows_as_array, without_column
 from privreg.engines.base import Engine, OpenOptions, Source, Types
-from privreg.engines.registry import kind_of, open_source
+from privreg.engines.registry import kind_of
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
@@ -58,22 +58,37 @@ def columns_in(X: Any, types: Types) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """The table of a fit, before anything is spent, and what is known of it. `schema` is all, if nothing is to find."""
+class Known:
+    """What is known of a table before a record is looked at. `schema` is all, if nothing has to be found out."""
 
-    source: Source
     types: Types
     columns: dict[str, Any]  # as scikit-learn remembers them
     public: Public
     schema: Schema | None
 
+    @property
+    def reads(self) -> bool:
+        return self.schema is None
 
-def open_table(X: Any, y: Any, estimator: Any, groups: Any) -> Opened:
+    @property
+    def finds(self) -> bool:
+        """Whether there are levels to find, which costs a part of δ."""
+        return self.reads and bool(self.public.to_find)
+
+
+def look_at(X: Any, y: Any, estimator: Any, groups: Any) -> Known:
     """Looks at names and types, at what was declared, and at no record."""
     with isolated():
-        types, source = open_source(X, y, OpenOptions(estimator.n_jobs, groups, estimator.progress))
+        types = kind_of(X).types(X, y, groups)
     public, schema = settle_for(types, estimator)
-    return Opened(source, types, columns_in(X, types), public, schema)
+    return Known(types, columns_in(X, types), public, schema)
+
+
+def open_table(X: Any, y: Any, known: Known, estimator: Any, groups: Any) -> Source:
+    """The records. What is wrong with lengths shows here, before anything is spent."""
+    options = OpenOptions(estimator.n_jobs, groups, estimator.progress)
+    with isolated():
+        return kind_of(X).open(X, y, known.types, options)
 
 
 def settle_for(types: Types, estimator: Any) -> tuple[Public, Schema | None]:
@@ -191,16 +206,18 @@ class PrivateEstimator(Budgeted, TableEstimator):
 
     def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
         people, budget = groups is not None, self._checked_budget(groups is not None)
-        noise, table = self._noise(), open_table(rows_as_array(X), without_column(y), self, groups)
-        self._check_plan(budget, table.public, table.schema, self._rows(people))
+        noise, X, y = self._noise(), rows_as_array(X), without_column(y)
+        known = look_at(X, y, self, groups)
+        self._check_plan(budget, known.public, known.schema, self._rows(people))
+        self._ask(groups, known)
+        source = open_table(X, y, known, self, groups)
         spending = Spending(budget, noise, self._rows(people), self.progress)
-        reads, finds = table.schema is None, bool(table.public.to_find)
-        with isolated(), self._entered(groups, reads=reads, finds=finds, target=table.types.target) as entry:
+        with isolated(), self._entered(groups, known) as entry:
             forget_fit(self)
-            set_all(self, table.columns)
+            set_all(self, known.columns)
             self.ledger_entry_ = entry.number
             try:
-                self._carry_out(spending, table, people)
+                self._carry_out(spending, source, known, people)
             finally:
                 self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
@@ -211,22 +228,20 @@ class PrivateEstimator(Budgeted, TableEstimator):
         Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
         """
         people, budget = groups is not None, self._checked_budget(groups is not None)
-        types = kind_of(X).types(X, y, groups)
-        public, schema = settle_for(types, self)
-        self._check_plan(budget, public, schema, self._rows(people))
-        reads, finds = schema is None, bool(public.to_find)
+        known = look_at(X, y, self, groups)
+        self._check_plan(budget, known.public, known.schema, self._rows(people))
         ledger = None
         if self.ledger is not None:
-            ledger = outlook(self.ledger, str(self.dataset), self._request(groups, reads=reads, finds=finds))
+            ledger = outlook(self.ledger, str(self.dataset), self._request(groups, known))
         return Check(
             type(self).__name__,
-            types.target or "y",
-            kinds_of(public, schema),
+            known.types.target or "y",
+            kinds_of(known.public, known.schema),
             float(self.epsilon),
             float(self.delta),
             self._unit(people),
-            reads,
-            self._reading_epsilon(budget) if reads else None,
+            known.reads,
+            self._reading_epsilon(budget) if known.reads else None,
             ledger,
         )
 
@@ -234,10 +249,10 @@ class PrivateEstimator(Budgeted, TableEstimator):
         """The fixed part of ε that goes to reading; None if it is not fixed."""
         return reading_budget(budget)[0].epsilon
 
-    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
+    def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
         """Read the table, make a plan for the columns that there are, and learn by it."""
-        schema = spending.read(table, people)
-        engine = spending.records(table.source, schema, people)
+        schema = known.schema or spending.read(source, known.public, people)
+        engine = spending.records(source, schema, people)
         self.warnings_ = [*schema.warnings, *left_out_notes(schema)]
         account = spending.plan(lambda inner: self._plan(inner, len(engine)))
         self._learn(account, engine)

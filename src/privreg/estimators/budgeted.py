@@ -13,8 +13,7 @@ from privreg.data.tables import name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.reading import Categories
-from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record, reserved_delta
-from privreg.privacy.events import round_down
+from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record, less_delta, reserved_delta
 from privreg.privacy.ledger.ledger import Ledger, Open, entered
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
@@ -106,35 +105,37 @@ class Budgeted(_Budget):
         reading, rest = reading_budget(budget)
         mu_squared = self._mu_squared(for_each_record(rest, rows))
         extra = reserved_delta(reading)
-        own = adaptive_budget(Budget(reading.epsilon, round_down(Fraction(reading.delta) - Fraction(extra))))
+        own = adaptive_budget(less_delta(reading, extra))
         return None if mu_squared is None else rows**2 * mu_squared + own, Fraction(extra)
 
     def ask_ledger(self, groups: Any = None) -> None:
         """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
+        self._ask(groups, None)
+
+    def _ask(self, groups: Any, known: Any) -> None:
         if self.ledger is not None:
-            self.ledger.check(str(self.dataset), self._request(groups, reads=self.schema is None, finds=True))
+            self.ledger.check(str(self.dataset), self._request(groups, known))
 
     @contextmanager
-    def _entered(self, groups: Any, **known: Any) -> Iterator[Open]:
+    def _entered(self, groups: Any, known: Any) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
             yield Open()
         else:
-            with entered(self.ledger, str(self.dataset), self._request(groups, **known)) as entry:
+            with entered(self.ledger, str(self.dataset), self._request(groups, known)) as entry:
                 yield entry
 
-    def _request(self, groups: Any, *, reads: bool, finds: bool, target: str | None = None) -> Request:
-        people = groups is not None
-        budget = self._budget()
-        if reads and budget.delta == 0:
-            reads = False  # refused later, by name
+    def _request(self, groups: Any, known: Any) -> Request:
+        """What a fit asks for, of a table of which so much is known; None if nothing is."""
+        people, budget = groups is not None, self._budget()
+        reads, finds = (self.schema is None,) * 2 if known is None else (known.reads, known.finds)
+        reads = reads and budget.delta > 0  # if not, it is refused later, by name
         mu_squared, extra_delta = self._costs(budget, reads, finds, self._rows(people))
+        target = "" if known is None or known.types.target is None else f"{known.types.target}: "
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
-            f"{self._action} {type(self).__name__}"
-            if target is None
-            else f"{self._action} {target}: {type(self).__name__}",
+            f"{self._action} {target}{type(self).__name__}",
             unit_of(people, name_of(groups)),
             mu_squared,
             extra_delta,

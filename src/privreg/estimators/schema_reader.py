@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
 from privreg.data.tables import rows_as_array
-from privreg.estimators.base import forget_fit, open_table, set_all
+from privreg.estimators.base import forget_fit, look_at, open_table, set_all
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.reading import Public, Shares
@@ -64,15 +64,18 @@ class SchemaReader(Budgeted, BaseEstimator):
         effective_n_jobs(self.n_jobs)
         if self.schema is not None:
             raise ValueError("a SchemaReader makes a schema; leave schema out")
-        noise, table = noise_for(self.random_state), open_table(rows_as_array(X), None, self, groups)
+        noise, X = noise_for(self.random_state), rows_as_array(X)
+        known = look_at(X, None, self, groups)
+        self._ask(groups, known)
+        source = open_table(X, None, known, self, groups)
         spending = Spending(budget, noise, rows, self.progress)
-        with isolated(), self._entered(groups, reads=True, finds=True) as entry:
+        with isolated(), self._entered(groups, known) as entry:
             forget_fit(self)
-            set_all(self, table.columns)
+            set_all(self, known.columns)
             self.ledger_entry_ = entry.number
             try:
                 account = spending.adaptive(reserved_delta(budget))
-                schema = spending.read_with(account, table, people, ALONE)
+                schema = spending.read_with(account, source, known.public, people, ALONE)
             finally:
                 self.receipt_ = spending.receipt(self._unit(people))  # type: ignore[misc]
             entry.receipt = self.receipt_

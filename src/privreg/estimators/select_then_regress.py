@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
-from privreg.engines.base import Engine
-from privreg.estimators.base import Opened, set_all
+from privreg.engines.base import Engine, Source
+from privreg.estimators.base import Known, set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
 from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.regressor import PrivateRegressor, linear, linear_release, placed
@@ -86,9 +86,9 @@ class SelectThenRegress(PrivateRegressor):
         selector = self._selector(budget)
         return selector._plan(Budget(selector.epsilon, selector.delta), columns)
 
-    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
-        schema = spending.read(table, people)
-        engine = spending.records(table.source, schema, people)
+    def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
+        schema = known.schema or spending.read(source, known.public, people)
+        engine = spending.records(source, schema, people)
         inner = for_each_record(spending.rest, spending.rows)
         selector = self._selector(inner)
         plan = self._plan(inner, len(engine))

@@ -9,7 +9,7 @@ import numpy as np
 from privreg.data.schema import Schema
 from privreg.engines.base import Engine, Source
 from privreg.estimators.budgets import reading_budget
-from privreg.estimators.reading import FIXED, Shares, read
+from privreg.estimators.reading import FIXED, Public, Shares, read
 from privreg.mechanisms.persons import keep_rows, kept_rows
 from privreg.privacy.account import Account, AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, for_each_record, reserved_delta
@@ -32,25 +32,26 @@ class Spending:
     def __post_init__(self) -> None:
         self.rest = self.budget
 
-    def read(self, table: Any, people: bool) -> Schema:
-        """The schema of a table: known already, or found out with a part of the budget, which is taken off."""
-        if table.schema is not None:
-            known: Schema = table.schema
-            return known
+    def read(self, source: Source, public: Public, people: bool) -> Schema:
+        """The schema of a table, found out with a part of the budget, which is taken off."""
         reading, self.rest = reading_budget(self.budget)
         self.reading = AdaptiveAccount(reading, self.noise, self.rows, reserved_delta(reading))
         self.reading.watch = self.progress
-        return self.read_with(self.reading, table, people, FIXED)
+        return self.read_with(self.reading, source, public, people, FIXED)
 
-    def read_with(self, account: AdaptiveAccount, table: Any, people: bool, shares: Shares) -> Schema:
-        source = self.cut(table.source) if people else table.source
-        return read(account, source, table.public, shares, self.rows)
+    def read_with(
+        self, account: AdaptiveAccount, source: Source, public: Public, people: bool, shares: Shares
+    ) -> Schema:
+        """The same with an account that goes on to pay for more."""
+        noise = self.noise.apart()
+        with account.drawing_from(noise):
+            return read(account, self._cut(source, noise) if people else source, public, shares, self.rows)
 
-    def cut(self, source: Source) -> Source:
+    def _cut(self, source: Source, noise: Noise) -> Source:
         """The rows that people have in what is counted."""
         persons = source.row_identities()
         chosen = np.zeros(persons.size, bool)
-        chosen[kept_rows(persons, self.rows, self.noise)] = True
+        chosen[kept_rows(persons, self.rows, noise)] = True
         return source.keep(chosen)
 
     def records(self, source: Source, schema: Schema, people: bool) -> Engine:

@@ -90,7 +90,7 @@ def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
     rho = sum(cost.get("rho", 0.0) for cost in costs if "epsilon" not in cost)
     if all("epsilon" in cost for cost in costs):
         return "ε", _EPSILON, [cost["epsilon"] for cost in costs]
-    rest = receipt.epsilon - sum(cost.get("epsilon", 0.0) for cost in costs)
+    rest = receipt.epsilon / receipt.rows - sum(cost.get("epsilon", 0.0) for cost in costs)  # costs are of one record
     if rest > 0 and isfinite(rest):
         return "ε", _MIXED, [cost["epsilon"] if "epsilon" in cost else cost["rho"] / rho * rest for cost in costs]
     return "ρ", _RHO, [cost.get("rho", 0.0) for cost in costs]
@@ -98,9 +98,9 @@ def _weights(receipt: Receipt) -> tuple[str, str, list[float]]:
 
 def _in_epsilon(part: Receipt) -> list[float]:
     """The ε of a part, divided among its steps."""
-    currency, _, weights = _weights(part)
-    total = 1.0 if currency == "ε" else sum(weights) or 1.0
-    return [weight if currency == "ε" else weight / total * part.epsilon for weight in weights]
+    _, _, weights = _weights(part)
+    total = sum(weights) or 1.0
+    return [weight / total * part.epsilon for weight in weights]
 
 
 _MU = (
@@ -113,8 +113,8 @@ _MIXED = (
     "divided among them in proportion to their ρ (rho, of zero-concentrated differential privacy), which adds up."
 )
 _PARTS = (
-    "Reading the table and fitting the model each have their own part of the budget, and the parts add up. Steps that "
-    "have no ε of their own, only together, share that of their part in proportion to their cost, which adds up."
+    "Reading the table and fitting the model each have their own part of the budget, and the parts add up. The ε of a "
+    "part is divided among its steps in proportion to their cost."
 )
 _RHO = "The cost of a step is counted in ρ (rho, of zero-concentrated differential privacy), which adds up."
 

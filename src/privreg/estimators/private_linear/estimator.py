@@ -12,8 +12,8 @@ from privreg._format import about, listed, number
 from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
-from privreg.engines.base import Engine
-from privreg.estimators.base import Opened, is_whole
+from privreg.engines.base import Engine, Source
+from privreg.estimators.base import Known, is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
@@ -22,8 +22,8 @@ from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes, reference_notes
 from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, reserved_delta
-from privreg.privacy.events import Gaussian, round_down
+from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
+from privreg.privacy.events import Gaussian
 from privreg.results.release import Coefficient, Release
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
@@ -87,7 +87,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _chosen(self) -> list[int]:
         """The columns of the model in the order chosen."""
-        return list(dict.fromkeys(term.column for term in self.model_.terms))
+        return list(dict.fromkeys(term.column for term in self.model_.terms if term.sure))
 
     def confidence_interval(self, z: float = Z95) -> Float64:
         """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""
@@ -128,16 +128,13 @@ class PrivateLinearRegression(PrivateRegressor):
     def _costs(self, budget: Budget, reads: bool, finds: bool, rows: int) -> tuple[Fraction, Fraction]:
         """All that the budget allows."""
         del rows  # have been counted by the account
-        extra = Fraction(reserved_delta(budget)) if reads and finds else Fraction()
-        return adaptive_budget(Budget(budget.epsilon, round_down(Fraction(budget.delta) - extra))), extra
+        extra = reserved_delta(budget) if reads and finds else 0.0
+        return adaptive_budget(less_delta(budget, extra)), Fraction(extra)
 
-    def _carry_out(self, spending: Spending, table: Opened, people: bool) -> None:
-        finds = table.schema is None and bool(table.public.to_find)
-        account = spending.adaptive(reserved_delta(spending.budget) if finds else 0.0)
-        schema = table.schema
-        if schema is None:
-            schema = spending.read_with(account, table, people, ADAPTIVE)
-        engine = spending.records(table.source, schema, people)
+    def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
+        account = spending.adaptive(reserved_delta(spending.budget) if known.finds else 0.0)
+        schema = known.schema or spending.read_with(account, source, known.public, people, ADAPTIVE)
+        engine = spending.records(source, schema, people)
         wanted = None if self.k == "auto" else int(self.k)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection)
         self.n_records_ = fitted.records
