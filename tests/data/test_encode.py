@@ -1,5 +1,7 @@
 """From raw cells to numbers and codes: the same whatever kind of cells a column comes in."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -172,7 +174,7 @@ def test_codes_do_not_depend_on_neighbours_cuts_or_dictionaries(cells, cuts):
     cells = [None if c is None else c.encode("utf-8", "replace").decode() for c in cells]
     whole = pa.array(cells, pa.string())
     bounds = [0, *sorted(min(cut, len(cells)) for cut in cuts), len(cells)]
-    chunks = [whole.slice(a, b - a) for a, b in zip(bounds, bounds[1:], strict=False)]
+    chunks = [whole.slice(a, b - a) for a, b in pairwise(bounds)]
     forms = [whole, pa.chunked_array(chunks), whole.dictionary_encode(), pa.chunked_array(chunks).dictionary_encode()]
     forms.append(pa.chunked_array([chunk.dictionary_encode() for chunk in chunks]))
     for levels in (["b", "é", "NA"], [1, 2], [False, True], ["no", "yes"]):

@@ -97,7 +97,7 @@ def test_a_value_of_exactly_the_least_count_is_found(constant, monkeypatch):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("rows", [40, 1000])
 def test_order_chunks_and_threads_do_not_matter(rows, jobs, monkeypatch, rng):
     cells = [f"{i % 13 if i % 3 else 'x'}" for i in range(300)]
     usual = plain(cells, 16)

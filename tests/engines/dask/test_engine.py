@@ -285,15 +285,17 @@ def test_what_is_wrong_is_said(client, frame):
     with pytest.raises(SchemaError, match="y must be the name of a column"):
         PrivateLinearRegression(random_state=0).fit(lazy, "z")
     unknown = lazy.assign(town=lazy["town"].cat.as_unknown())
-    with pytest.raises(SchemaError, match="levels of column 'town' are not known"):
-        PrivateLinearRegression(random_state=0).fit(unknown, "y")
+    with pytest.raises(SchemaError, match="column 'town' has no levels in its type that hold for the whole column"):
+        PrivateLinearRegression(random_state=0, categories="dtype").fit(unknown, "y")
     for names in ([0, *lazy.columns[1:]], ["x1", *lazy.columns[1:]]):
         with pytest.raises(SchemaError, match="must have names"):
             PrivateLinearRegression(random_state=0).fit(
                 lazy.rename(columns=dict(zip(lazy.columns, names, strict=True))), "y"
             )
     with pytest.raises(SchemaError, match="text"):
-        PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "y")
+        PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "word")
+    with pytest.raises(SchemaError, match="the target y is None"):
+        PrivateLinearRegression(random_state=0).fit(lazy, None)
 
 
 _tasks = lambda dask_scheduler: len(dask_scheduler.tasks)  # noqa: E731 (a function would be looked up by its name)
