@@ -13,7 +13,7 @@ from unittest.mock import patch
 import numpy as np
 from typer.testing import CliRunner
 
-from audit.neighbours import LEVELS, Cells, make_table
+from audit.neighbours import KINDS, LEVELS, Cells, make_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell, odd_neighbour, people_table
 from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.cli import run_fit
@@ -35,6 +35,7 @@ class Case:
     share: float = 1.0
     rows: int = 1  # records that one unit of privacy may own
     neighbour: Neighbour | None = None  # other than those of audit/neighbours.py
+    kinds: tuple[str, ...] = KINDS  # of records that neighbours have more
 
 
 Span = tuple[int, int]
@@ -180,7 +181,7 @@ def run_command(cells: Cells, *options: str) -> Released:
         with patch.object(run_fit, "stages", partial(_stages, stages)):
             ran = CliRunner().invoke(app, given)
         if ran.exit_code:
-            raise RuntimeError(ran.stderr.replace(name, ""))
+            raise RuntimeError(f"{ran.exception!r} {ran.stderr}".replace(name, ""))
         released = {"stdout": ran.stdout, "stderr": ran.stderr, "stages": "\n".join(stages)}
         released |= {name: (folder / name).read_text() for name in ("m.json", "r.html")}
         released["ledger"] = CliRunner().invoke(app, ["ledger", "history", ledger, "--json"]).stdout
@@ -401,6 +402,6 @@ CASES = {
         lambda cells: fit_dask(_flagship(5, 1e-2, rows_per_person=2)(), cells),
         0.15,
         rows=2,
-        neighbour=odd_cell(("x", "flag", "town", "who", "y"), "who"),
+        neighbour=odd_cell(("x", "flag", "town", "who", "y")),
     ),
 }  # fmt: skip
