@@ -17,11 +17,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from privreg._types import Float64
+from privreg.data.schema import Schema
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear import fitting
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.phases import newton
+from privreg.estimators.private_linear.scales import FEATURE_LIMIT
 from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.values import BINS, FIRST_BIN, count_distances
@@ -62,7 +64,7 @@ def normal_table(rows: int, columns: int, signal: float, generator: np.random.Ge
 def fitted(X: Float64, y: Float64, epsilon: float, generator: np.random.Generator) -> WinsorisedModel:
     """The model of a fit with seeded noise."""
     account = AdaptiveAccount(Budget(epsilon, DELTA), SeededNoise(generator))
-    return fitting.fit(account, MemoryEngine(read_table(X), y, 1), None).model
+    return fitting.fit(account, MemoryEngine(read_table(X, Schema.numbers(X.shape[1])), y, 1), None).model
 
 
 def coefficients(model: WinsorisedModel, columns: int) -> Float64:
@@ -120,7 +122,7 @@ def spread_numbers() -> Numbers:
     centre = noisy_median(account, plan_median("median", pick_epsilon(schedule.medians * part)), values)
     step = plan_histogram("spread", schedule.histograms * part)
     histogram = noisy_histogram(account, step, values, centre)
-    spread = read_spread(histogram, step.scale / step.grid, rows, fitting.FEATURE_LIMIT)
+    spread = read_spread(histogram, step.scale / step.grid, rows, FEATURE_LIMIT)
     exact = count_distances(values, centre)
     shown = np.flatnonzero((2.0 ** (np.arange(FIRST_BIN, FIRST_BIN + BINS) / 2) >= 32) & (np.arange(BINS) < 130))
     low, high = centre - spread.limit, centre + spread.limit

@@ -49,7 +49,7 @@ def make(path: Path, quotes: str) -> Path:
 
 def read(path: Path) -> pa.Table:
     file = open_file(path)
-    return file.read(list(file.columns), {})
+    return file.read(list(file.columns))
 
 
 def read_and_count(path: Path) -> list[Any]:

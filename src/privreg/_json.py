@@ -23,8 +23,15 @@ def fields(record: Any, names: str) -> None:
 
 
 def number(value: Any, what: str) -> float:
-    require(type(value) in (int, float) and isfinite(value), f"{what} must be a finite number")
+    require(type(value) in (int, float) and _is_finite(value), f"{what} must be a finite number")
     return float(value)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer beyond float64
+        return False
 
 
 def whole(value: Any, what: str, least: int, most: int = 2**62) -> int:

@@ -180,7 +180,7 @@ def test_numbers_are_the_nearest(values, how):
     texts = [how % value if isinstance(how, str) else how(value) for value in values]
     for mark in ".,":
         got = as_numbers(column([text.replace(".", mark) for text in texts]), mark)
-        assert bits(got) == bits([float(text) for text in texts])
+        assert bits(got) == bits([value_of(text, ".") for text in texts])
 
 
 @pytest.mark.parametrize(

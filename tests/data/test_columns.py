@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from privreg.data.base import DataFile
 from privreg.data.columns import ChosenColumns, choose_columns, read_levels, read_names
 from privreg.data.files import open_file
-from privreg.data.tables import read_table, read_target
 from privreg.errors import SchemaError
+from public_tables import public_engine, records_of
 
 KINDS = {
     "id": "number",
@@ -29,30 +29,22 @@ KINDS = {
 }
 
 
-class File(DataFile):
-    def levels(self, column):
-        assert column == "grade"
-        return ["low", "high"]
-
-
 @pytest.fixture
 def file():
-    return File(Path("pay.csv"), dict(KINDS))
+    return DataFile(Path("pay.csv"), dict(KINDS))
 
 
 def test_all_columns_without_another_use_are_features(file):
     chosen = choose_columns(file, "labinc", drop=["born", "tags"], person="id", categories={"town": ["a", "b"]})
-    assert chosen == ChosenColumns(
-        "labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"], "grade": ["low", "high"]}
-    )
+    assert chosen == ChosenColumns("labinc", ["Age", "town", "flag", "grade"], "id", {"town": ["a", "b"]}, named=False)
 
 
 def test_features_keep_their_order_and_other_columns_do_not_matter(file):
-    assert choose_columns(file, "flag", ["labinc", "id"]) == ChosenColumns("flag", ["labinc", "id"], None, {})
+    assert choose_columns(file, "flag", ["labinc", "id"]) == ChosenColumns("flag", ["labinc", "id"], None, {}, True)
     assert choose_columns(file, "id", ["Age"], drop=["town"], person="born").person == "born"
 
 
-def test_declared_levels_come_before_those_of_the_file(file):
+def test_levels_that_are_no_text_are_taken_as_they_are(file):
     given = {"grade": ["1", "x"], "Age": [30, 1.5], "flag": [True]}
     assert choose_columns(file, "id", ["Age", "grade", "flag"], categories=given).categories == given
 
@@ -96,7 +88,6 @@ def test_levels_for_columns_that_have_a_type(file, name, given, meant):
     assert exact(levels(file, name, given)) == exact(meant)
 
 
-@pytest.mark.parametrize("typed", [False, True])
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
@@ -106,11 +97,13 @@ def test_levels_for_columns_that_have_a_type(file, name, given, meant):
         ("Age", ["1e999"], "column 'Age' holds numbers, and '1e999' is none"),
     ],
 )
-def test_levels_that_no_value_can_be(file, name, given, said, typed):
-    file.typed = typed
+def test_levels_that_no_value_can_be(file, name, given, said):
+    file.typed = True
     with pytest.raises(SchemaError) as caught:
         levels(file, name, given)
     assert said in str(caught.value)
+    file.typed = False  # what a text file holds is not known
+    assert levels(file, name, given) == given
 
 
 def test_some_levels_that_no_value_can_be(file):
@@ -122,16 +115,14 @@ def test_some_levels_that_no_value_can_be(file):
             levels(file, "Age", ["1", "1.0"])
 
 
-def test_a_column_that_shows_nothing_refuses_no_level(file, tmp_path):
-    file.blank = frozenset({"Age"})
-    assert levels(file, "Age", ["young", "old"]) == ["young", "old"]
-    for text in ("town,pay\n", "town,pay\nNA,1\n,2\n"):
+def test_what_a_text_file_holds_refuses_no_level(tmp_path):
+    for text in ("town,pay\n", "town,pay\nNA,1\n,2\n", "town,pay\n7,1\n8,2\n"):
         (tmp_path / "few.csv").write_text(text)
         few = open_file(tmp_path / "few.csv")
         assert choose_columns(few, "pay", categories={"town": ["a"]}).categories == {"town": ["a"]}
 
 
-D = {"drop": ["born", "tags", "town"]}  # what cannot be a feature as it is
+D = {"drop": ["born", "tags", "town"]}
 
 
 @pytest.mark.parametrize(
@@ -170,25 +161,6 @@ D = {"drop": ["born", "tags", "town"]}  # what cannot be a feature as it is
             "no features are left: pay.csv has no column besides the target and those left out",
         ),
         (
-            {"drop": ["born", "tags"]},
-            "column 'town' holds text: declare its levels with --category town=a,b,c, or leave it out with --drop town",
-        ),
-        (
-            {"features": ["town"]},
-            "column 'town' holds text: declare its levels with --category town=a,b,c, or leave it out of --features",
-        ),
-        (
-            {"drop": ["town", "tags"]},
-            "column 'born' holds date: convert it to numbers, or leave it out with --drop born",
-        ),
-        (
-            {"features": ["tags"], "categories": {"tags": ["a"]}},
-            "column 'tags' holds list<element: string>: convert it to numbers, or leave it out of --features",
-        ),
-        ({"target": "town", "drop": ["born", "tags"]}, "--target: column 'town' holds text, not numbers"),
-        ({"target": "grade", **D}, "--target: column 'grade' holds categories, not numbers"),
-        ({"target": "born", "features": ["id"]}, "--target: column 'born' holds date, not numbers"),
-        (
             {"categories": {"labinc": ["a"]}, **D},
             "--category: column 'labinc' is the target, which must be numbers; levels are for features",
         ),
@@ -209,6 +181,21 @@ def test_mistakes(file, options, said):
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize(("target", "held"), [("town", "text"), ("grade", "categories"), ("born", "date")])
+def test_a_target_is_numbers_by_its_type_or_by_decree(file, target, held):
+    assert choose_columns(file, target).target == target  # a text file
+    file.typed = True
+    with pytest.raises(SchemaError) as caught:
+        choose_columns(file, target)
+    assert str(caught.value) == f"--target: column {target!r} holds {held}, not numbers"
+
+
+def test_a_column_of_any_kind_may_be_offered(file):
+    """What cannot be used is left out when the table is read, by name, and stops nobody before."""
+    for file.typed in (False, True):
+        assert choose_columns(file, "labinc").features == [name for name in KINDS if name != "labinc"]
+
+
 def test_many_columns_are_not_all_listed():
     file = DataFile(Path("wide.csv"), {f"x{i}" * 9: "number" for i in range(9)})
     with pytest.raises(SchemaError, match=r"it has 'x0x0x0x0x0x0x0x0x0', .*'x7x7x7x7x7x7x7x7x7', …$"):
@@ -223,7 +210,7 @@ def test_names_that_may_be_a_record_are_not_shown(value):
         choose_columns(file, "Alice")
     assert "Smith" not in str(caught.value)
     with pytest.raises(SchemaError, match="is its first line a header") as caught:
-        choose_columns(file, value)
+        choose_columns(file, value, ["bob"])
     assert "Smith" not in str(caught.value)
 
 
@@ -376,14 +363,10 @@ def test_from_a_file_to_a_table(tmp_path, kind):
         table.to_pandas().to_csv(path, index=False)
     else:
         pq.write_table(table, path)
-    options = ["grade=1,2"] if kind == "parquet" else ["grade=1,2", "town=n,s,e"]
+    options = ["grade=1,2", "town=n,s,e", "flag=false,true"]
     file = open_file(path)
     chosen = choose_columns(file, "pay", drop=["note"], categories=read_levels(options, None))
-    assert chosen.categories == {"town": ["n", "s", "e"], "grade": [1, 2]}
-    got = file.read([*chosen.features, chosen.target], chosen.categories)
-    features = read_table(got.select(chosen.features), chosen.categories)
-    names = ["town=n", "town=s", "town=e", "grade=1", "grade=2", "flag=False", "flag=True"]
-    assert features.names == names
-    expected = [[1, 0, 0], [0, 1, 1], [0, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 1]]
-    assert [features[j].tolist() for j in range(7)] == expected
-    assert read_target(got["pay"]).tolist() == [1.5, 2.5, 3.5]
+    assert chosen.categories == {"town": ["n", "s", "e"], "grade": [1, 2], "flag": [False, True]}
+    engine = public_engine(file.select([*chosen.features, "pay"]), "pay", categories=chosen.categories)
+    assert engine.names == ["town=s", "town=e", "grade=2", "flag=True"]
+    assert records_of(engine) == [(0, 0, 0, 1, 1.5), (1, 0, 1, 0, 2.5), (1, 0, 0, 1, 3.5)]

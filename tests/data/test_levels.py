@@ -1,4 +1,4 @@
-"""Levels that came with a type are data unless they are declared: one is warned before anything is spent."""
+"""Levels that came with a type do not tell where they come from: they are taken as public only if the user says so."""
 
 import numpy as np
 import pandas as pd
@@ -6,58 +6,73 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privreg import DPKendall, Ledger, ParquetTable, PrivateLinearRegression, PublicLevelsWarning, load_model
-from privreg.paper import make_method
-from privreg.results.release import release_of
+from privreg import DPKendall, ParquetTable
+from privreg.data.raw import levels_in_type
+from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
+from privreg.estimators.reading import public_schema, settle
+
+VALUES = ["a", "b"] * 30
+ORDERED = pd.CategoricalDtype(["a", "b"], ordered=True)
 
 
-def test_levels_that_came_with_a_type_are_warned_of(tmp_path):
-    values = ["a", "b"] * 30
-    ordered = pd.CategoricalDtype(["a", "b"], ordered=True)
-    frame = pd.DataFrame({"t": pd.Categorical(values), "u": pd.Series(values, dtype=ordered), "x": 1.0, "b": True})
-    y = np.arange(60.0)
-    model = PrivateLinearRegression(1.0, 1e-6)
+@pytest.fixture(params=["pandas", "arrow", "parquet"])
+def table(request, tmp_path):
+    frame = pd.DataFrame({"t": pd.Categorical(VALUES), "u": pd.Series(VALUES, dtype=ORDERED), "x": 1.0, "b": True})
+    if request.param == "pandas":
+        return frame
+    if request.param == "arrow":
+        return pa.Table.from_pandas(frame)
     frame.to_parquet(tmp_path / "file.parquet")
-    arrow = pa.table({"t": pa.array(values).dictionary_encode(), "x": y})
-    cases = [(frame, y, "t, u"), (arrow, y, "t")]
-    cases += [(ParquetTable(tmp_path / "file.parquet").select(["t", "u", "b", "x"]), "x", "t, u")]
-    for X, y, names in cases:
-        with pytest.warns(PublicLevelsWarning, match=f"The levels of {names} came with"):
-            model.fit(X, y)
-        assert len([text for text in model.warnings_ if text.startswith(f"The levels of {names} came with")]) == 1
-        assert "Warning: The levels of" in model.summary()
-        selector = DPKendall(1, 1.0)
-        with pytest.warns(PublicLevelsWarning, match=names):
-            selector.fit(X, y)
-        assert len(selector.warnings_) == 1
-        for method in ("K-BAS", "BAS"):
-            other = make_method(method, 2, 1.0, 1e-6).fit(X, y)
-            assert "Warning: The levels of" in other.summary()
-            assert release_of(other).warnings == other.warnings_ == selector.warnings_
-            other.save(tmp_path / "model.json")
-            assert release_of(load_model(tmp_path / "model.json")).warnings == selector.warnings_
+    return ParquetTable(tmp_path / "file.parquet")
 
 
-@pytest.mark.filterwarnings("error")
-def test_declared_levels_are_not_warned_of(tmp_path):
-    values, y = ["a", "b"] * 30, np.arange(60.0)
-    frame = pd.DataFrame({"t": pd.Categorical(values), "b": True})
-    enum = pl.DataFrame({"t": pl.Series(values, dtype=pl.Enum(["a", "b"])), "x": y})
+def test_levels_that_came_with_a_type_are_data(table):
+    types = kind_of(table).types(table, "x" if isinstance(table, ParquetTable) else None, None)
+    public = settle(types)
+    assert public.to_find == ["t", "u"]
+    assert public.notes == ()
+    taken = settle(types, "dtype")
+    assert taken.to_find == []
+    assert taken.columns["u"].levels == ("a", "b")
+    assert taken.notes == ("The levels of t, u came with the data's type and are taken as public.",)
+    declared = settle(types, {"t": ["b", "a"], "u": ["a"]})
+    assert (declared.to_find, declared.notes) == ([], ())
+    assert [declared.columns[name].levels for name in "tu"] == [("b", "a"), ("a",)]
+
+
+def test_what_is_taken_as_public_is_said_in_the_result():
+    frame, y = pd.DataFrame({"t": pd.Categorical(VALUES), "x": 1.0}), np.arange(60.0)
+    said = "The levels of t came with the data's type and are taken as public."
+    assert said in DPKendall(1, 1.0, 1e-6, categories="dtype").fit(frame, y).warnings_
+    assert said not in DPKendall(1, 1.0, 1e-6, categories={"t": ["a", "b"]}).fit(frame, y).warnings_
+
+
+def test_levels_that_were_written_down_before_there_was_data_are_public(tmp_path):
+    enum = pl.DataFrame({"t": pl.Series(VALUES[:1] * 60, dtype=pl.Enum(["b", "a", "c"])), "x": np.arange(60.0)})
     enum.write_parquet(tmp_path / "enum.parquet")
-    model = DPKendall(1, 1.0, categories={"t": ["a", "b"]}).fit(frame, y)
-    assert model.warnings_ == []
-    DPKendall(1, 1.0).fit(enum, y)
-    DPKendall(1, 1.0).fit(ParquetTable(tmp_path / "enum.parquet"), "x")
-    DPKendall(1, 1.0).fit(frame[["b"]], y)
+    file = ParquetTable(tmp_path / "enum.parquet")
+    for types in (kind_of(enum).types(enum, None, None), kind_of(file).types(file, "x", None)):
+        public = settle(types)
+        assert public.columns["t"].levels == ("b", "a", "c")
+        assert (public.to_find, public.notes) == ([], ())
 
 
-@pytest.mark.filterwarnings("error")
-def test_a_warning_of_levels_as_an_error_comes_before_anything_is_spent(tmp_path):
-    ledger = Ledger(tmp_path / "ledger")
-    ledger.create("d", 3, 1e-5)
-    frame, y = pd.DataFrame({"t": pd.Categorical(["a", "b"] * 30), "x": 1.0}), np.arange(60.0)
-    for name in ("K-BAS", "BAS", "PrivateLinearRegression"):
-        model = make_method(name, 1, 1.0, 1e-6, ledger=ledger, dataset="d")
-        with pytest.raises(PublicLevelsWarning):
-            model.fit(frame, y)
-    assert ledger.history() == []
+def test_types_without_levels_for_the_whole_column(tmp_path):
+    polars = pl.DataFrame({"t": pl.Series(["secret"], dtype=pl.Categorical)})
+    with pytest.raises(SchemaError, match="column 't' has no levels in its type that hold for the whole column"):
+        public_schema(kind_of(polars).types(polars, None, None))
+    with pytest.raises(
+        ValueError,
+        match=r'^categories must be "dtype" or levels by column, got "types"$'.replace('"t', "'t").replace(
+            's"$', "s'$"
+        ),
+    ):
+        settle(kind_of(polars).types(polars, None, None), "types")
+
+
+def test_levels_of_intervals_are_called_by_what_is_printed_of_them():
+    import narwhals as nw
+
+    cut = pd.Series(pd.cut([1, 2, 30], [0, 10, 20, 40]))
+    assert levels_in_type(nw.from_native(cut, series_only=True)) == ["(0, 10]", "(10, 20]", "(20, 40]"]

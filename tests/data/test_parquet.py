@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import privreg
-from parquet_files import LEVELS, everything, town, two, write, write_groups
+from parquet_files import everything, town, two, write, write_groups
 from privreg import ParquetTable
 from privreg.data import parquet
 from privreg.data.cells import convert
@@ -51,11 +51,11 @@ def test_rows_do_not_depend_on_files_row_groups_and_batches(tmp_path, sizes, mos
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet, "_BATCH_ROWS", most)
         if start:
-            whole = everything(opened, columns, {"town": LEVELS}, ["id"])
+            whole = everything(opened, columns, ["id"])
         else:
-            whole = opened.read(columns, {"town": LEVELS}, identifiers=["id"])
+            whole = opened.read(columns, identifiers=["id"])
             assert opened.parts == ()
-            assert list(opened.batches(columns, {})) == []
+            assert list(opened.batches(columns)) == []
     expected = table.select(columns).cast(whole.schema)
     assert whole.equals(expected)
     assert whole.schema.types == [pa.large_string(), pa.float64(), pa.large_string(), pa.bool_(), pa.int64()]
@@ -75,7 +75,7 @@ def test_row_groups_of_mixed_sizes(tmp_path):
         ("b.parquet", 0, 1),
     ]
     np.testing.assert_array_equal(everything(table, ["y", "x"])["x"], [*x, np.inf])
-    sizes = [t.num_rows for t in table.part_tables(table.parts[1], ["x"], {})]
+    sizes = [t.num_rows for t in table.part_tables(table.parts[1], ["x"])]
     assert sizes == [131_072, 131_072, 131_072, 400_000 - 3 * 131_072]
 
 
@@ -83,7 +83,7 @@ def test_wide_tables_are_read_fewer_rows_at_a_time(tmp_path):
     columns = {f"x{i}": np.zeros(40_000) for i in range(250)}
     path = write(tmp_path / "a.parquet", columns)
     table = ParquetTable(path)
-    sizes = [t.num_rows for t in table.part_tables(table.parts[0], list(columns), {})]
+    sizes = [t.num_rows for t in table.part_tables(table.parts[0], list(columns))]
     assert max(sizes) * 250 < 1 << 24
     assert sum(sizes) == 40_000
 
@@ -93,8 +93,8 @@ def test_no_rows_at_all(tmp_path):
     write_groups(tmp_path / "b.parquet", example(0), [0, 0])
     table = ParquetTable(tmp_path)
     assert table.parts == ()
-    assert list(table.batches(["x", "id"], {})) == []
-    got = table.read(["id", "n", "town"], {"town": LEVELS}, identifiers=["id"])
+    assert list(table.batches(["x", "id"])) == []
+    got = table.read(["id", "n", "town"], identifiers=["id"])
     assert got.schema == pa.schema([("id", pa.large_string()), ("n", pa.int64()), ("town", pa.large_string())])
     assert got.num_rows == 0
 
@@ -105,7 +105,7 @@ def test_identifiers_are_not_rounded(tmp_path):
     columns = [{"i": [near[k]], "d": pa.array([exact[k]], pa.decimal128(20, 2)), "x": [1.0]} for k in range(2)]
     a, b = two(tmp_path, *columns)
     table = ParquetTable(tmp_path)
-    got = everything(table, ["d", "i", "x"], {}, ["i", "d"])
+    got = everything(table, ["d", "i", "x"], ["i", "d"])
     assert got["i"].to_pylist() == near
     assert got["d"].to_pylist() == [str(value) for value in exact]
     for name in ("i", "d"):
@@ -113,15 +113,15 @@ def test_identifiers_are_not_rounded(tmp_path):
     write(b, {"i": pa.array([1], pa.int32()), "d": pa.array([exact[1]], pa.decimal128(20, 3)), "x": [1.0]})
     table = ParquetTable(tmp_path)
     said = f"column 'i' is of type int32 in {b}, but int64 in {a}; write one type in all files"
-    assert message(table.read, ["i", "x"], {}, ["i"]) == said
-    assert "decimal128(20, 3)" in message(table.part_tables, table.parts[0], ["d"], {"d": [1]}, ["d"])
+    assert message(table.read, ["i", "x"], ["i"]) == said
+    assert "decimal128(20, 3)" in message(table.batches, ["d"], ["d"])
     assert everything(table, ["i", "d"]).schema.types == [pa.float64(), pa.float64()]
 
 
 def test_plain_columns_are_handed_on_as_they_are():
     for values in (np.zeros(9), np.zeros(9, np.float32), np.arange(9), np.zeros(9, bool)):
         array = pa.array(values)
-        assert all(convert(array, "x", None, identifier, False) is array for identifier in (True, False))
+        assert all(convert(array, identifier, False) is array for identifier in (True, False))
 
 
 # ---------------------------------------------------------------- processes, threads, files that change
@@ -147,7 +147,7 @@ def test_threads_read_parts_at_once(tmp_path):
     table = ParquetTable(tmp_path)
 
     def read(part):
-        return pa.concat_tables(table.part_tables(part, ["id", "x", "town"], {"town": LEVELS}))
+        return pa.concat_tables(table.part_tables(part, ["id", "x", "town"]))
 
     one_by_one = [read(part) for part in table.parts]
     for _ in range(3):
@@ -171,20 +171,20 @@ def test_files_that_change_or_vanish(tmp_path):
     parts = table.parts
     write(b, {"x": [2.0, 3.0]})
     said = f"{b} has changed since its columns were looked at; start again"
-    for read in (lambda: table.read(["x"], {}), lambda: list(table.part_tables(parts[1], ["x"], {}))):
+    for read in (lambda: table.read(["x"]), lambda: list(table.part_tables(parts[1], ["x"]))):
         assert message(read) == said
-    assert next(table.batches(["x"], {}))["x"].to_pylist() == [1.0]
+    assert next(table.batches(["x"]))["x"].to_pylist() == [1.0]
     b.unlink()
     with pytest.raises(FileNotFoundError) as caught:
-        table.read(["x"], {})
+        table.read(["x"])
     assert caught.value.filename == str(b)
     other = ParquetTable(a).parts[0]
-    assert next(table.part_tables(other, ["x"], {}))["x"].to_pylist() == [1.0]
+    assert next(table.part_tables(other, ["x"]))["x"].to_pylist() == [1.0]
     strange = ParquetTable(write(tmp_path / "c" / "c.parquet", {"x": [1.0]})).parts[0]
     later = dataclasses.replace(parts[0], group=1)
     for part in (strange, later, dataclasses.replace(parts[0], rows=2), dataclasses.replace(parts[0], group=-1)):
         said = f"row group {part.group} of {part.path} is not a part of {tmp_path}"
-        assert message(table.part_tables, part, ["x"], {}) == said
+        assert message(table.part_tables, part, ["x"]) == said
 
 
 def test_a_damaged_file(tmp_path):
@@ -197,10 +197,10 @@ def test_a_damaged_file(tmp_path):
     assert message(ParquetTable, tmp_path) == said
     b.write_bytes(whole[:4] + b"\xff" * 2000 + whole[2004:])
     table = ParquetTable([a, b])
-    assert message(table.read, ["t"], {}) == said
-    assert message(lambda: list(table.batches(["t"], {}))) == said
-    assert message(lambda: list(table.part_tables(table.parts[1], ["t"], {}))) == said
-    assert sum(t.num_rows for t in table.part_tables(table.parts[0], ["t"], {})) == 1000
+    assert message(table.read, ["t"]) == said
+    assert message(lambda: list(table.batches(["t"]))) == said
+    assert message(lambda: list(table.part_tables(table.parts[1], ["t"]))) == said
+    assert sum(t.num_rows for t in table.part_tables(table.parts[0], ["t"])) == 1000
 
 
 def test_what_is_shown_has_no_number_of_rows(tmp_path):

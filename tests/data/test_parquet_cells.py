@@ -11,8 +11,12 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privreg.data.cells import as_numbers
 from privreg.data.files import open_file
+from privreg.data.raw import OTHER_TYPE, TEXT, TIME, ColumnType
+from privreg.data.schema import BOOLEAN, NUMBER, Schema, declared_columns
 from privreg.data.tables import read_identities, read_table
+from public_tables import public_table
 from text_tables import LEVELS, message, number, read, slow_fixture, write
 
 
@@ -52,7 +56,7 @@ def test_parquet_kinds_and_values(tmp_path):
         "nothing": "nothing",
         "a.b": "number",
     }
-    table = file.read(["a.b", "money", "half", "int", "flag", "text"], {"text": ["a"]})
+    table = file.read(["a.b", "money", "half", "int", "flag", "text"])
     assert table.to_pydict() == {
         "a.b": [1.0, None],
         "money": [1.5, None],
@@ -63,48 +67,35 @@ def test_parquet_kinds_and_values(tmp_path):
     }
     assert table["money"].type == pa.float64()
     assert table["int"].type == pa.uint64()
-    assert read_table(table, {"text": ["a"]}).names[-2:] == ["flag=True", "text=a"]
-    ids = file.read(["when", "day", "money", "int"], {}, identifiers=["when", "day", "money"])
+    assert public_table(table, {"text": ["b", "a"]}).names[-2:] == ["flag=True", "text=a"]
+    ids = file.read(["when", "day", "money", "int"], identifiers=["when", "day", "money"])
     assert ids.to_pydict() == {"when": [1, None], "day": [18263, None], "money": ["1.50", None], "int": [1, None]}
     for name in ids.column_names:
         assert (read_identities(ids[name]) >= 0).tolist() == [True, False]
-    assert "cannot have levels" in message(file.read, ["day"], {"day": ["2020-01-02"]})
-    assert "levels are booleans" in message(file.read, ["int"], {"int": [True]})
+    assert {name: file.type_of(name).kind for name in file.columns} == {
+        **dict.fromkeys(("int", "half", "money", "nothing", "a.b"), NUMBER),
+        **{"flag": BOOLEAN, "text": TEXT, "day": TIME, "when": TIME, "list": OTHER_TYPE},
+    }
 
 
-def test_parquet_columns_in_the_kind_of_their_levels(tmp_path):
-    path = parquet(
-        tmp_path / "x",
-        {
-            "int": pa.array([1, None, 20], pa.int8()),
-            "float": [1.0, 1.5, None],
-            "flag": [True, None, False],
-            "text": ["1.5", " 2", "é"],
-            "truth": ["TRUE", "x", None],
-            "cat": pa.array(["b", "a", None]).dictionary_encode(),
-        },
-    )
-    for name, kind in (("int", "numbers"), ("float", "numbers"), ("flag", "booleans")):
-        said = f"column {name!r} holds {kind}, so the text '1' cannot be one of its levels; declare {kind}"
-        assert message(read, path, {name: ["1"]}) == said
-    text = {name: ["x"] for name in ("text", "truth", "cat")}
-    assert read(path, text) == {
-        "int": [1, None, 20],
+def test_parquet_columns_come_as_they_are_stored(tmp_path):
+    """What their values mean is for the schema to say; a dictionary makes no difference."""
+    columns = {
+        "int": pa.array([1, None, 20], pa.int8()),
         "float": [1.0, 1.5, None],
         "flag": [True, None, False],
         "text": ["1.5", " 2", "é"],
         "truth": ["TRUE", "x", None],
-        "cat": ["b", "a", None],
+        "cat": pa.array(["b", "a", None]).dictionary_encode(),
     }
-    numbers = read(path, {"int": [1], "float": [1], "flag": [1], "text": [1.5, 2], "truth": [True], "cat": [1]})
-    assert numbers == {
-        "int": [1.0, None, 20.0],
-        "float": [1.0, 1.5, None],
-        "flag": [1.0, None, 0.0],
-        "text": [1.5, 2.0, None],
-        "truth": [True, None, None],
-        "cat": [None, None, None],
-    }
+    path = parquet(tmp_path / "x", columns)
+    assert read(path) == pa.table(columns).to_pydict()
+    assert open_file(path).read(["cat"])["cat"].type == pa.large_string()
+    schema = Schema(declared_columns(["int", "text", "truth"], {"int": [20, 1], "truth": [False, True]}))
+    table = read_table(open_file(path).read(list(columns)), schema)
+    assert table.names == ["int=1", "text", "truth=True"]
+    expected = [[1, np.nan, 0], [1.5, 2, np.nan], [1, np.nan, np.nan]]
+    np.testing.assert_array_equal([table[j] for j in range(3)], expected)
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=6), st.text(max_size=4).map(str.encode)), max_size=8))
@@ -120,9 +111,11 @@ def test_parquet_text_that_is_not_utf8_is_missing(tmp_path, cells):
         except UnicodeDecodeError:
             return None
 
-    for options in ({}, {"categories": {"t": ["x"]}}, {"identifiers": ["t"]}):
+    for options in ({}, {"identifiers": ["t"]}):
         assert read(path, **options)["t"] == [text(cell) for cell in cells]
-    assert read(path, {"t": [1]})["t"] == [None if text(c) is None else number(text(c)) for c in cells]
+    read_as = as_numbers(open_file(path).read(["t"])["t"], ".")
+    expected = [None if text(c) is None else number(text(c)) for c in cells]
+    np.testing.assert_array_equal(read_as, np.array([np.nan if v is None else v for v in expected], float))
 
 
 def test_dictionaries_that_declare_nothing(tmp_path):
@@ -133,22 +126,23 @@ def test_dictionaries_that_declare_nothing(tmp_path):
     with pq.ParquetWriter(path, pa.schema([("c", town.type)])) as writer:
         writer.write_table(pa.table({"c": town}))
         writer.write_table(pa.table({"c": other}))
-    declared = f"{path} declares no levels for column 'c'; declare its levels with --category c=a,b,c"
     file = open_file(path)
-    assert message(file.levels, "c") == declared  # row groups with different ones
-    assert file.read(["c"], {"c": LEVELS})["c"].to_pylist() == ["south", "north", "south", "north", "east"]
-    assert message(open_file(parquet(path, {"c": town}, use_dictionary=False)).levels, "c") == declared
-    assert message(open_file(parquet(path, {"c": town.slice(0, 0)})).levels, "c") == declared  # none is stored
+    assert file.levels("c") is None  # row groups with different ones
+    assert file.read(["c"])["c"].to_pylist() == ["south", "north", "south", "north", "east"]
+    assert open_file(parquet(path, {"c": town}, use_dictionary=False)).levels("c") is None
+    assert open_file(parquet(path, {"c": town.slice(0, 0)})).levels("c") is None  # none is stored
     pl.DataFrame({"c": pl.Series(["a", "b"], dtype=pl.Categorical)}).write_parquet(path)
-    assert message(open_file(path).levels, "c") == declared
+    assert open_file(path).levels("c") is None
+    assert open_file(path).type_of("c") == ColumnType(TEXT, "category", category=True)
     pl.DataFrame({"c": pl.Series(["south"] * 9, dtype=pl.Enum(LEVELS))}).write_parquet(path, row_group_size=4)
     assert open_file(path).levels("c") == LEVELS
+    assert open_file(path).type_of("c") == ColumnType(TEXT, "category", levels=tuple(LEVELS))  # written down before
 
 
 def test_parquet_without_rows(tmp_path):
     file = open_file(parquet(tmp_path / "x", {"a": pa.array([], pa.int32()), "c": pa.array([]).cast(pa.string())}))
-    assert file.read(["c", "a"], {"a": [1]}).to_pydict() == {"c": [], "a": []}
-    assert list(file.batches(["a"], {})) == []
+    assert file.read(["c", "a"]).to_pydict() == {"c": [], "a": []}
+    assert list(file.batches(["a"])) == []
 
 
 def test_a_damaged_parquet_file(tmp_path):
@@ -157,8 +151,8 @@ def test_a_damaged_parquet_file(tmp_path):
     said = f"{path} could not be read as Parquet"
     assert message(open_file, write(path, whole[:-20])) == said
     file = open_file(write(path, whole[:4] + b"\xff" * 2000 + whole[2004:]))
-    assert message(file.read, ["a"], {}) == said
-    assert message(lambda: list(file.batches(["a"], {}))) == said
+    assert message(file.read, ["a"]) == said
+    assert message(lambda: list(file.batches(["a"]))) == said
 
 
 def test_parquet_names(tmp_path):

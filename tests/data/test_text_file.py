@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from privreg.data import text_file
 from privreg.data.cells import as_numbers
 from privreg.data.files import open_file
+from privreg.data.raw import TEXT, ColumnType
 from text_tables import BLANKS, LEVELS, cells, message, read, rows_of, slow_fixture, write
 
 # ---------------------------------------------------------------- one record does not change another
@@ -51,7 +52,7 @@ def test_a_line_of_any_bytes_changes_no_other_record(tmp_path, capfd, line):
 def test_rows_that_are_odd(tmp_path, capfd, odd):
     path = write(tmp_path / "x.csv", b"a,b\n" + b"1,2\n" * 120 + odd + b"\n\n  \n3,4\n")
     assert read(path) == {"a": ["1"] * 120 + [None, "3"], "b": ["2"] * 120 + [None, "4"]}
-    assert pa.concat_tables(open_file(path).batches(["a", "b"], {})).to_pydict() == read(path)
+    assert pa.concat_tables(open_file(path).batches(["a", "b"])).to_pydict() == read(path)
     assert capfd.readouterr() == ("", "")
 
 
@@ -59,7 +60,7 @@ def test_a_cell_that_is_not_utf8_is_missing_alone(tmp_path):
     cells = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b'"\xe9"']
     path = write(tmp_path / "x.csv", b"a,b\n" + b"".join(b"%s,\xc3\xa9\n" % cell for cell in cells) + b"\xc3\xa9,x\n")
     assert read(path) == {"a": [None] * 6 + ["é"], "b": ["é"] * 6 + ["x"]}
-    table = open_file(path).read(["a", "b"], {})
+    table = open_file(path).read(["a", "b"])
     table.validate(full=True)
     # Nor is there anything of it in the column's bytes.
     assert b"".join(chunk.buffers()[2].to_pybytes() for chunk in table["a"].chunks if len(chunk)) == "é".encode()
@@ -134,21 +135,20 @@ def test_cells_that_are_long_or_odd(tmp_path, cell, meant):
     path = write(tmp_path / "x.csv", b"a,b\n" + b"1,2\n" * 200 + b"7," + cell + b"\n3,4\n")
     assert read(path) == {"a": ["1"] * 200 + ["7", "3"], "b": ["2"] * 200 + [meant, "4"]}
     file = open_file(path)
-    assert pa.concat_tables(file.batches(["a", "b"], {})).to_pydict() == read(path)
+    assert pa.concat_tables(file.batches(["a", "b"])).to_pydict() == read(path)
 
 
-def test_columns_in_any_order_whatever_is_declared(tmp_path):
+def test_columns_in_any_order(tmp_path):
     path = rows_of(tmp_path / "x.csv", [["1", " NA", "true"], ["", "b", "x"]], "abc")
     file = open_file(path)
     assert file.columns == {"a": "text", "b": "text", "c": "text"}
     assert not file.typed
-    table = file.read(["c", "a"], {"a": [1, 2], "c": [True]}, identifiers=["c"])
+    table = file.read(["c", "a"], identifiers=["c"])
     assert table.to_pydict() == {"c": ["true", "x"], "a": ["1", ""]}
     assert set(table.schema.types) == {pa.string()}
-    for levels in (["1", 2], [], [True, 1], [None]):
-        assert "column 'a' must be all text or all numbers" in message(file.read, ["a"], {"a": levels})
-    assert "has no column 'z'" in message(file.read, ["z"], {})
-    assert "--category a=a,b,c" in message(file.levels, "a")
+    assert "has no column 'z'" in message(file.read, ["z"])
+    assert file.levels("a") is None
+    assert file.type_of("a") == ColumnType(TEXT, "text")
 
 
 # ---------------------------------------------------------------- parts of a file
@@ -162,10 +162,10 @@ def test_columns_in_any_order_whatever_is_declared(tmp_path):
 def test_rows_do_not_depend_on_the_blocks(tmp_path, text, block):
     path = write(tmp_path / "x.csv", "a,b\n" + "1,x\n" * 10 + text)
     file = open_file(path)
-    whole = file.read(["b", "a"], {})
+    whole = file.read(["b", "a"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_file, "_BLOCK", block)
-        assert file.read(["b", "a"], {}).equals(whole)
+        assert file.read(["b", "a"]).equals(whole)
 
 
 def by_the_rule(content: bytes, separator: bytes, width: int) -> list[list[str | None]]:
@@ -201,7 +201,7 @@ pieces = st.sampled_from(
 @slow_fixture
 def test_cells_are_those_of_the_rule(tmp_path, content, separator):
     path = write(tmp_path / "x.csv", f"a{separator}b{separator}c\n".encode() + content)
-    table = open_file(path).read(["a", "b", "c"], {})
+    table = open_file(path).read(["a", "b", "c"])
     table.validate(full=True)
     assert list(map(list, zip(*table.to_pydict().values(), strict=True))) == by_the_rule(content, separator.encode(), 3)
 
@@ -220,7 +220,7 @@ def test_no_record_reaches_into_another(tmp_path, line, separator):
     rows = [f"{i}{separator}{i}.5" for i in range(400)]
     head = f"a{separator}b\n"
     path = write(tmp_path / "x.csv", head + "\n".join([*rows[:150], line, *rows[150:]]) + "\n")
-    table = open_file(path).read(["a", "b"], {}).to_pydict()
+    table = open_file(path).read(["a", "b"]).to_pydict()
     assert [[table["a"].pop(150), table["b"].pop(150)]] == by_the_rule(line.encode(), separator.encode(), 2)
     assert table == {"a": [str(i) for i in range(400)], "b": [str(i + 0.5) for i in range(400)]}
 
@@ -231,8 +231,8 @@ def test_batches_are_what_read_gives(tmp_path, monkeypatch):
     pd.DataFrame(values, columns=list("abc")).to_csv(tmp_path / "x.csv", index=False)
     monkeypatch.setattr(text_file, "_BLOCK", 1 << 16)
     file = open_file(tmp_path / "x.csv")
-    whole = file.read(["c", "a"], {})
-    tables = list(file.batches(["c", "a"], {}))
+    whole = file.read(["c", "a"])
+    tables = list(file.batches(["c", "a"]))
     assert len(tables) > 10
     assert pa.concat_tables(tables).equals(whole)
     numbers = [as_numbers(whole[name], ".") for name in "ac"]
@@ -243,5 +243,5 @@ def test_batches_may_be_left_early(tmp_path, capfd):
     path = write(tmp_path / "x.csv", "a,b\n" + "1.5,2.5\n" * 2_000_000)
     file = open_file(path)
     for _ in range(5):
-        assert next(file.batches(["a"], {}))["a"][0].as_py() == "1.5"
+        assert next(file.batches(["a"]))["a"][0].as_py() == "1.5"
     assert capfd.readouterr() == ("", "")

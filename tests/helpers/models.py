@@ -51,7 +51,7 @@ def columns(n=3000, *, hostile=False):
 
 
 def table(kind, *, hostile=False):
-    """Features as an input of this kind. "typed" declares levels by a column's type."""
+    """Features as an input of this kind. "typed" has levels in a column's type."""
     values, _ = columns(hostile=hostile)
     if kind == "numpy":
         return np.column_stack([values["age"], values["rooms"], values["far"], values["flag"]])
@@ -61,14 +61,15 @@ def table(kind, *, hostile=False):
         return pa.table(values | {"city": pa.array(values["city"].tolist(), pa.string())})
     frame = pd.DataFrame(values)
     if kind == "typed":
-        frame["city"] = frame["city"].where(frame["city"].isin(CITIES)).astype(pd.CategoricalDtype(CITIES))
+        frame["city"] = frame["city"].astype(pd.CategoricalDtype(CITIES + ["Paris"] * hostile))
     return frame
 
 
 @cache
 def fitted(method, kind, epsilon=40.0):
-    options = {} if kind in ("numpy", "typed") else {"categories": {"city": CITIES}}
-    return make_method(method, 3, epsilon, 1e-5, n_jobs=1, random_state=3, **options).fit(table(kind), columns()[1])
+    declared = {"numpy": None, "typed": "dtype"}.get(kind, {"city": CITIES})
+    model = make_method(method, 3, epsilon, 1e-5, n_jobs=1, random_state=3, categories=declared)
+    return model.fit(table(kind), columns()[1])
 
 
 def predictions(model, kind):

@@ -27,9 +27,9 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def read(path: Path, categories=None, **options) -> dict[str, list]:
+def read(path: Path, **options) -> dict[str, list]:
     file = open_file(path)
-    return file.read(list(file.columns), categories or {}, **options).to_pydict()
+    return file.read(list(file.columns), **options).to_pydict()
 
 
 def rows_of(path: Path, rows, header=("a", "b"), delimiter=",") -> Path:

@@ -24,7 +24,7 @@ from models import (
     text_of,
     write,
 )
-from privreg import BoostedAdaSSP, ModelFileError, NonDP, load_model
+from privreg import BoostedAdaSSP, ModelFileError, NonDP, SchemaError, load_model
 from privreg.results.model_file import save_model
 from privreg.results.release import release_of
 
@@ -43,13 +43,15 @@ def test_what_cannot_be_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), None, math.inf, math.nan, City.ROME])
-def test_levels_that_json_cannot_hold(tmp_path, level):
-    model = copy.copy(fitted("BAS", "pandas"))
-    model.categories = {"city": ["Oslo", level]}
-    with pytest.raises(ModelFileError, match="category level"):
-        model.save(tmp_path / "model.json")
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("level", [pd.Timestamp("2020-01-01"), (1, 2), None, math.inf, math.nan, City.ROME, 10**400])
+def test_levels_that_json_cannot_hold_are_refused_before_anything_is_spent(level):
+    """So every schema can be written."""
+    told = []
+    model = BoostedAdaSSP(rounds=2, categories={"city": ["Oslo", level]}, progress=told.append, random_state=1)
+    with pytest.raises(SchemaError, match="the levels of column 'city' must be all text or all numbers"):
+        model.fit(table("pandas"), columns()[1])
+    assert not told
+    assert not hasattr(model, "receipt_")
 
 
 def test_numbers_that_json_cannot_hold(tmp_path):
@@ -66,7 +68,7 @@ def test_levels_keep_their_type(tmp_path, levels):
     model = BoostedAdaSSP(rounds=2, categories={"b": levels}, random_state=1)
     model.fit(frame, frame.a).save(tmp_path / "model.json")
     back = load_model(tmp_path / "model.json")
-    assert [(type(v), v) for v in back.categories["b"]] == [(type(v), v) for v in levels]
+    assert [(type(v), v) for v in back.schema_.columns[1].levels] == [(type(v), v) for v in levels]
     assert (back.predict(frame) == model.predict(frame)).all()
 
 
@@ -79,19 +81,19 @@ BAD = {
     "list": b"[]",
     "number": b"7",
     "object": b"{}",
-    "other format": b'{"format": "other", "version": 2}',
+    "other format": b'{"format": "other", "version": 3}',
     "no version": b'{"format": "privreg model"}',
-    "version in words": b'{"format": "privreg model", "version": "2"}',
-    "version with a point": b'{"format": "privreg model", "version": 2.0}',
+    "version in words": b'{"format": "privreg model", "version": "3"}',
+    "version with a point": b'{"format": "privreg model", "version": 3.0}',
     "version true": b'{"format": "privreg model", "version": true}',
-    "version only": b'{"format": "privreg model", "version": 2}',
-    "NaN": b'{"format": "privreg model", "version": 2, "x": NaN}',
-    "infinity": b'{"format": "privreg model", "version": 2, "x": -Infinity}',
-    "overflow": b'{"format": "privreg model", "version": 2, "x": 1e999}',
-    "endless integer": b'{"format": "privreg model", "version": 2, "x": ' + b"9" * 10_000 + b"}",
+    "version only": b'{"format": "privreg model", "version": 3}',
+    "NaN": b'{"format": "privreg model", "version": 3, "x": NaN}',
+    "infinity": b'{"format": "privreg model", "version": 3, "x": -Infinity}',
+    "overflow": b'{"format": "privreg model", "version": 3, "x": 1e999}',
+    "endless integer": b'{"format": "privreg model", "version": 3, "x": ' + b"9" * 10_000 + b"}",
     "deep": b"[" * 100_000,
-    "deep object": b'{"format": "privreg model", "version": 2, "x": ' + b'{"a":' * 50_000,
-    "deep and closed": b'{"format": "privreg model", "version": 2, "x": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "deep object": b'{"format": "privreg model", "version": 3, "x": ' + b'{"a":' * 50_000,
+    "deep and closed": b'{"format": "privreg model", "version": 3, "x": ' + b"[" * 900 + b"]" * 900 + b"}",
     "binary": bytes(range(256)),
     "zeros": bytes(1000),
     "bom": b"\xef\xbb\xbf{}",
@@ -136,7 +138,7 @@ def test_a_key_that_occurs_twice(tmp_path):
 
 def test_other_versions(tmp_path):
     content = json.loads(text_of("Tukey"))
-    newer = write(tmp_path / "m.json", content | {"version": 3, "written_by": "privreg 9.1"})
+    newer = write(tmp_path / "m.json", content | {"version": 4, "written_by": "privreg 9.1"})
     with pytest.raises(
         ModelFileError, match=r"m\.json was written by a newer version \(privreg 9\.1\); upgrade privreg"
     ):
@@ -144,7 +146,7 @@ def test_other_versions(tmp_path):
     odd = write(tmp_path / "m.json", {"format": "privreg model", "version": 99, "written_by": ["a\nb"] * 99})
     with pytest.raises(ModelFileError, match=r"newer version.*upgrade"):
         load_model(odd)
-    for version in (1, 0, -5):
+    for version in (2, 1, 0, -5):
         with pytest.raises(ModelFileError, match=r"m\.json was written by an unreleased version.*fit again"):
             load_model(write(tmp_path / "m.json", content | {"version": version}))
 
@@ -240,7 +242,7 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("K-Tukey", ("model", "chosen"), [0, 0, 1]),
         ("K-Tukey", ("model", "chosen"), [0, 99, 1]),
         ("K-Tukey", ("model", "chosen"), None),
-        ("K-Tukey", ("model", "coefficients"), [1.0] * 8),
+        ("K-Tukey", ("model", "coefficients"), [1.0] * 6),
         ("BAS", ("model", "chosen"), [0]),
         ("BAS", ("model", "shrunk_to"), None),
         ("BAS", ("model", "shrunk_to"), 0),
@@ -248,11 +250,24 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("Tukey", ("model", "coefficients"), [1.0]),
         ("Tukey", ("estimator",), "PrivateLinearRegression"),
         ("Tukey", ("estimator",), "BoostedAdaSSP"),
-        ("Tukey", ("columns",), ["a"] * 8),
-        ("Tukey", ("n_features",), 9),
-        ("Tukey", ("feature_names",), ["age", "age", "far", "city", "flag"]),
-        ("Tukey", ("categories",), [["city", ["Oslo", "Bergen"]]]),
-        ("Tukey", ("categories",), [["city", ["Oslo", "Oslo"]]]),
+        ("Tukey", ("schema", "columns"), []),
+        ("Tukey", ("schema", "columns", 0, "name"), "rooms"),
+        ("Tukey", ("schema", "columns", 0, "kind"), "category"),
+        ("Tukey", ("schema", "columns", 0, "kind"), "colour"),
+        ("Tukey", ("schema", "columns", 0, "mark"), ";"),
+        ("Tukey", ("schema", "columns", 0, "range"), [1, 0]),
+        ("Tukey", ("schema", "columns", 3, "levels"), ["Oslo", "Bergen"]),
+        ("Tukey", ("schema", "columns", 3, "levels"), ["Oslo", "Oslo", "Rome"]),
+        ("Tukey", ("schema", "columns", 3, "levels"), []),
+        ("Tukey", ("schema", "columns", 3, "counts"), [1.0]),
+        ("Tukey", ("schema", "columns", 3, "reference"), 3),
+        ("Tukey", ("schema", "columns", 3, "reference"), None),
+        ("Tukey", ("schema", "columns", 3, "other"), True),
+        ("Tukey", ("schema", "columns", 3, "left_out"), "no reason"),
+        ("Tukey", ("schema", "columns", 0, "left_out"), "no reason"),
+        ("K-Tukey", ("schema", "columns", 0, "left_out"), "no reason"),
+        ("Tukey", ("schema", "columns", 4, "found"), True),
+        ("Tukey", ("schema", "target_mark"), "'"),
         ("Tukey", ("receipt", "requested"), {"epsilon": 0, "delta": 0.1}),
         ("Tukey", ("receipt", "requested"), {"epsilon": 40.0, "delta": 0}),
         ("Tukey", ("receipt", "steps", 0, "mechanism"), "magic"),
@@ -260,7 +275,8 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("Tukey", ("receipt", "rows"), 0),
         ("Tukey", ("receipt", "composition"), "magic"),
         ("Tukey", ("receipt", "composition"), "gaussian, adaptive"),
-        ("PrivateLinearRegression", ("model", "terms", 0, "column"), 8),
+        ("PrivateLinearRegression", ("model", "terms", 0, "column"), 6),
+        ("PrivateLinearRegression", ("schema", "columns", 0, "left_out"), "no reason"),
         ("PrivateLinearRegression", ("model", "label", "unit"), 0),
         ("PrivateLinearRegression", ("model", "theta"), [1.0]),
         ("PrivateLinearRegression", ("model", "covariance"), [[1.0]]),

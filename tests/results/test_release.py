@@ -8,7 +8,7 @@ from rich.console import Console
 from privreg import PrivateLinearRegression, TukeyRegression
 from privreg.cli.terminal import grid
 from privreg.report import coefficients
-from privreg.results.release import coefficient_cells, difference_cells, release_of, summary_of, texts, with_error
+from privreg.results.release import coefficient_cells, release_of, summary_of, texts, with_error
 
 HEAD = ("feature", "coefficient", "std. error", "95 % interval", "linear between")
 
@@ -41,12 +41,17 @@ def test_all_show_the_same_cells(release):
         assert all(" ".join(filter(None, row)) in lines for row in rows)
 
 
-def test_levels_are_compared(release):
-    rows = texts(difference_cells(release))
-    assert rows[0] == ("level − other level", "difference", "std. error", "95 % interval")
-    assert [row[0] for row in rows[1:]] == ["town=b − a"]
-    (told,) = release.differences
-    assert with_error(told) == f"{rows[1][1]} ± {rows[1][2]}"
+def test_levels_are_differences_from_a_reference(release):
+    """A level has one row, which means something alone: the difference that it makes, and from what is said."""
+    rows = texts(coefficient_cells(release))
+    assert [row[0] for row in rows[1:]] == ["age", "town=b", "(intercept)"]
+    town = release.coefficients[1]
+    assert town.level
+    assert not release.coefficients[0].level
+    assert with_error(town) == f"{rows[2][1]} ± {rows[2][2]}"
+    assert abs(town.value - 5) < 4 * town.error
+    assert town.error < 2
+    assert "town: each row is the difference from a." in release.notes
 
 
 def test_what_a_method_does_not_tell_is_left_out(table):
@@ -57,4 +62,3 @@ def test_what_a_method_does_not_tell_is_left_out(table):
     rows = texts(coefficient_cells(release))
     assert rows[0] == ("feature", "coefficient")
     assert with_error(release.intercept) == rows[-1][1]
-    assert difference_cells(release) == []

@@ -102,6 +102,11 @@ def as_texts(cells: pa.Array | pa.ChunkedArray, levels: Sequence[str] = ()) -> p
     return pa.DictionaryArray.from_arrays(places, values)
 
 
+def bare_texts(texts: pa.Array) -> pa.Array:
+    """Texts as `as_texts` gives them, one by one: without blanks around them and in normal form C."""
+    return pc.utf8_normalize(pc.ascii_trim(texts, BLANKS), "NFC")
+
+
 def _plain_numbers(texts: pa.Array, mark: str) -> Float64:
     """Numbers that arrow surely reads like Python; about "+" and the ends of the range its versions differ."""
     pointed = texts if mark == "." else pc.replace_substring(texts, mark, ".")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from privreg._types import Float64
-from privreg.data.cells import as_days, as_numbers, as_texts, as_truths
+from privreg.data.cells import as_days, as_numbers, as_texts, as_truths, bare_texts
 from privreg.data.raw import TEXT, Raw, level_text, texts_of
 from privreg.data.schema import BOOLEAN, DATE, Column, Level
 
@@ -64,9 +64,9 @@ def level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, 
         return _matched(np.where(truths < 0, np.nan, truths), [0.0, 1.0] if levels == ("no", "yes") else levels)
     if all(isinstance(level, int | float) for level in levels):
         return _matched(as_numbers(raw.values, "."), levels, missing=as_texts(raw.values))
-    spelled = [level_text(level) for level in levels]
-    texts = as_texts(raw.values, () if found else spelled)
-    place = pc.index_in(texts.dictionary, pa.array(spelled, texts.dictionary.type))
+    spelled = bare_texts(pa.array([level_text(level) for level in levels], pa.large_string()))
+    texts = as_texts(raw.values, () if found else spelled.to_pylist())
+    place = pc.index_in(texts.dictionary, spelled)
     known = np.append(pc.fill_null(place, -1).to_numpy(zero_copy_only=False).astype(np.int32), np.int32(-1))
     indices, missing = _indices(texts)
     return known[indices], missing

@@ -27,6 +27,7 @@ from privreg.data.schema import BOOLEAN, NUMBER
 TIME, TEXT, OTHER_TYPE = "time", "text", "other"
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 _WHOLE = 1e15  # floats below are written without a fraction if they are whole
+_PLAIN = {str, type(None), float}  # text, and missing values
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ Cells = Mapping[Any, Raw]  # some rows of some columns
 def type_of(series: nw.Series[Any]) -> ColumnType:
     """What a column's type says. Its values are not looked at."""
     dtype = series.dtype
-    if is_untyped(series):
+    if is_untyped(series) or dtype == nw.Object:
         return ColumnType(TEXT, "object")
     if dtype == nw.Boolean:
         return ColumnType(BOOLEAN, "boolean")
@@ -89,7 +90,7 @@ def type_of(series: nw.Series[Any]) -> ColumnType:
         return ColumnType(NUMBER, "number")
     if dtype == nw.String:
         return ColumnType(TEXT, "text")
-    if dtype == nw.Date or dtype == nw.Datetime:
+    if dtype == nw.Date or dtype == nw.Datetime or (is_arrow(series) and pa.types.is_date(chunks_of(series).type)):
         return ColumnType(TIME, "date")
     return ColumnType(OTHER_TYPE, str(dtype))
 
@@ -121,7 +122,7 @@ def levels_in_type(series: nw.Series[Any]) -> list[Any] | None:
             return None
         return list(dictionaries[0].to_pylist())
     if series.implementation.is_pandas_like():
-        return list(series.to_native().cat.categories)
+        return list(_categories(series.to_native()))
     return None  # polars' Categorical
 
 
@@ -149,10 +150,11 @@ def text_of(value: Any) -> str | None:
 
 def texts_of(values: NDArray[Any]) -> pa.Array:
     """Cells that are Python objects, as text."""
-    try:
-        return pa.array(values, pa.large_string(), from_pandas=True)  # if all are text: the same, but fast
-    except (pa.ArrowException, ValueError, TypeError):
-        pass
+    if set(map(type, values)) <= _PLAIN:  # arrow would take bytes for text, too, but only where all others are
+        try:
+            return pa.array(values, pa.large_string(), from_pandas=True)  # if all are text: the same, but fast
+        except (pa.ArrowException, ValueError, TypeError):
+            pass
     return pa.array(each(text_of, values).tolist(), pa.large_string())
 
 
@@ -175,8 +177,14 @@ def _text(series: nw.Series[Any]) -> Any:
     native = series.to_native()
     if hasattr(native, "cat"):
         codes = pa.array(native.cat.codes.to_numpy().astype(np.int32), mask=(native.cat.codes < 0).to_numpy())
-        return pa.DictionaryArray.from_arrays(codes, texts_of(native.cat.categories.to_numpy(dtype=object)))
+        return pa.DictionaryArray.from_arrays(codes, texts_of(_categories(native)))
     return texts_of(native.to_numpy(dtype=object, na_value=None))
+
+
+def _categories(native: Any) -> NDArray[np.object_]:
+    """The levels of a category of pandas. Those that `cut` makes are called by what is printed of them."""
+    levels = native.cat.categories
+    return np.asarray((levels.astype(str) if str(levels.dtype).startswith("interval") else levels), np.object_)
 
 
 def _arrow_text(column: Any) -> Any:
@@ -187,9 +195,17 @@ def _arrow_text(column: Any) -> Any:
         return column
     values = column.dictionary
     if not cells.is_text(values.type):
-        values = texts_of(np.fromiter(values.to_pylist(), np.object_, len(values)))
+        values = pa.array([_scalar_text(value) for value in values], pa.large_string())
     indices = pc.cast(column.indices, pa.int32())
     return pa.DictionaryArray.from_arrays(indices, cells.valid_text(values), safe=False)
+
+
+def _scalar_text(value: pa.Scalar) -> str | None:
+    """A value of a dictionary as text; None for one that Python has no object for, such as a day in the year 10,000."""
+    try:
+        return text_of(value.as_py())
+    except Exception:  # no value is an error
+        return None
 
 
 _DICTIONARY = pa.dictionary(pa.int32(), pa.large_string())

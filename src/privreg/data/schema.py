@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
+from unicodedata import normalize
 
 from privreg._json import entries, fields, flag, number, require, text
 from privreg.data.features import Feature
+from privreg.data.text_header import BLANKS
 from privreg.errors import SchemaError
 
 Level = str | int | float | bool
@@ -231,7 +233,7 @@ def checked_range(name: str, value: Any) -> tuple[float, float]:
     """Two finite numbers in order; ValueError otherwise."""
     try:
         low, high = (float(end) for end in value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"the range of column {name!r} must be two numbers, got {value!r}") from None
     if not (isfinite(low) and isfinite(high) and low < high):
         raise ValueError(f"the range of column {name!r} must be two finite numbers, the lower one first, got {value!r}")
@@ -246,17 +248,29 @@ def checked_levels(name: Any, levels: Any) -> tuple[Level, ...]:
     if not plain:
         raise SchemaError(f"column {name!r} is a category without levels; declare at least one")
     sorts = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in plain}
-    endless = any(isinstance(level, float) and not isfinite(level) for level in plain)
-    if len(sorts) > 1 or not sorts <= {str, float, bool} or endless:
+    if len(sorts) > 1 or not sorts <= {str, float, bool} or not all(map(_usable, plain)):
         raise SchemaError(f"the levels of column {name!r} must be all text or all numbers")
-    if len(set(plain)) < len(plain):
+    if len(set(map(_spelled, plain))) < len(plain):
         raise SchemaError(f"a level of column {name!r} is declared twice")
     return plain
 
 
+def _usable(level: Level) -> bool:
+    """Whether a cell can have this value: a number that float64 has, or text that UTF-8 has."""
+    try:
+        return len(level.encode()) >= 0 if isinstance(level, str) else isfinite(level)
+    except (UnicodeEncodeError, OverflowError):
+        return False
+
+
+def _spelled(level: Level) -> Level:
+    """Text as cells.py reads it: two spellings of it are one level."""
+    return normalize("NFC", level.strip(BLANKS)) if isinstance(level, str) else level
+
+
 def _level(value: Any, what: str) -> Level:
     require(isinstance(value, str | int | float | bool), f"{what} must be text or numbers")
-    require(not isinstance(value, float) or isfinite(value), f"{what} must be finite")
+    require(_usable(value), f"{what} must be finite numbers, or text that UTF-8 has")
     level: Level = value
     return level
 

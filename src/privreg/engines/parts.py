@@ -83,8 +83,9 @@ class Layout:
 
 def standing_in(types: Types) -> str:
     """The column that is read as the target where there is none: it tells how many rows a part has."""
-    numbers = [name for name, kind in types.columns.items() if kind.kind in (NUMBER, BOOLEAN)]
-    if not numbers:
+    usable = ((name, kind) for name, kind in types.columns.items() if kind.words != "nothing")
+    numbers = [name for name, kind in usable if kind.kind in (NUMBER, BOOLEAN)]
+    if types.target is None and not numbers:
         raise SchemaError("a table that is not in memory needs a column of numbers")
     return types.target or numbers[0]
 

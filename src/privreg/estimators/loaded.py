@@ -116,6 +116,7 @@ def _flagship(file: ModelFile) -> PrivateLinearRegression:
     model = PrivateLinearRegression(budget.epsilon, budget.delta, k=k, rows_per_person=persons, missing=missing)
     rows = len(file.schema.rows)
     model._set(WinsorisedModel.from_dict(record, rows), rows)
+    _check_used(model._chosen(), file)
     model.n_records_ = number(record["n_records"], "n_records")
     model.warnings_ = texts(record["warnings"], "warnings")
     return model
@@ -140,7 +141,14 @@ def _linear(file: ModelFile) -> LoadedModel:
         model._chosen = chosen = entries(record["chosen"], "chosen", lambda v, what: whole(v, what, 0, columns - 1))
         require(0 < len(chosen) == len(set(chosen)), "chosen must be different columns")
         require(not np.delete(model.coef_, chosen).any(), "a column that was not chosen has a coefficient")
+    _check_used(np.flatnonzero(model.coef_).tolist() if model._chosen is None else model._chosen, file)
     selects, shrinks = estimator == _SELECTS, model.shrunk_to_ is not None
     require(selects == (model._chosen is not None), "chosen does not fit the estimator")
     require(selects or shrinks == (estimator == _SHRINKS), "shrunk_to does not fit the estimator")
     return model
+
+
+def _check_used(rows: list[int], file: ModelFile) -> None:
+    """A model computes only with what its schema has values for."""
+    used = {feature.row for feature in file.schema.features}
+    require(used.issuperset(rows), "a column that is left out has a coefficient")

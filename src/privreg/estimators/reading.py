@@ -28,7 +28,7 @@ from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.kinds import CountClasses, noisy_classes, plan_kinds
-from privreg.mechanisms.levels import GRID, Common, count_levels
+from privreg.mechanisms.levels import GRID, Common, count_declared, count_levels, plan_declared
 from privreg.mechanisms.median import in_reach, noisy_median, plan_median, reach_of
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import LevelCounts, pick_epsilon
@@ -41,6 +41,7 @@ MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
 CERTAIN = 2.5  # standard deviations of noise by which it must
 MOSTLY = 0.7  # of the values that are there: numbers, dates or truths, for the column to be of that kind
 KIND_NOISE = 30  # counts of kinds aim at noise of a thirtieth of the records
+USELESS = 0.2  # part of the records: with more noise, missing values of columns that have a type are not counted at all
 LEVEL_NOISE = 40  # and those of declared levels at a fortieth
 COMMON = 20  # a value that one record in twenty has is to be found
 SPARE = 0.5  # part of a standard deviation: values of fewer records are not looked at, which saves draws
@@ -62,7 +63,7 @@ class Shares:
 
     count: float
     kinds: float
-    typed_kinds: float  # if no column is text: only missing values are counted
+    typed_kinds: float  # if no column is text, so that only missing values are counted
     levels: tuple[float, float]
     centres: float
     smallest: float = 0.0  # S, records times μ, below which nothing is found out: the model will be a constant
@@ -208,7 +209,10 @@ def _count_kinds(reading: _Reading) -> _Reading:
         return reading
     text = public.text_target or any(public.types[name].kind == TEXT for name in offered)
     most = reading.shares.kinds if text else reading.shares.typed_kinds
-    event = plan_kinds(reading.share_for(KIND_NOISE, len(names), 0.0, most), len(names))
+    cost = reading.share_for(KIND_NOISE, len(names), 0.0, most)
+    if not text and sqrt(len(names) / cost) > USELESS * reading.records:
+        return reading
+    event = plan_kinds(cost, len(names))
     counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
     noisy = noisy_classes(reading.account, event, counts)
     return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
@@ -224,11 +228,11 @@ def _with_kind(reading: _Reading, name: str) -> Column:
         column = _kind_of(reading, name, counts)
     known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
     typed = reading.public.types[name].kind != TEXT
-    if typed or column.kind in (BOOLEAN, CATEGORY):
-        lacking = float(counts[MISSING])
+    if typed or column.has_levels:
+        lacking, noise = float(counts[MISSING]), reading.class_noise
     else:  # what is not of the kind is missing
-        lacking = float(counts.sum() - counts[list(known[column.kind])].sum())
-    noise = reading.class_noise * (1.0 if typed or column.has_levels else sqrt(len(counts)))
+        own = counts[list(known[column.kind])]
+        lacking, noise = reading.records - float(own.sum()), reading.class_noise * sqrt(own.size)
     column = replace(column, n_missing=max(lacking, 0.0))
     if name in reading.public.named or lacking <= MOST_MISSING * reading.records + CERTAIN * noise:
         return column
@@ -264,11 +268,15 @@ def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tu
     declared = [column for column in used if not column.found]
     if not used:
         return columns, 0.0
-    account, shares = reading.account, reading.shares
-    low, high = shares.levels if found else (0.0, shares.levels[1])
-    plan = _plan_levels(reading, len(used), rows, LEVEL_NOISE if not found else 0.0, low, high)
-    released, counts = count_levels(account, plan, reading.source, found, declared)
-    noise = plan.scale / plan.grid
+    released: dict[str, Common] = {}
+    if found:
+        plan = _plan_levels(reading, len(used), rows)
+        released, counts = count_levels(reading.account, plan, reading.source, found, declared)
+        noise, threshold = plan.scale / plan.grid, plan.threshold / plan.grid
+    else:
+        event = plan_declared(reading.share_for(LEVEL_NOISE, len(used), 0.0, reading.shares.levels[1]), declared)
+        counts = count_declared(reading.account, event, reading.source, declared)
+        noise, threshold = event.scale / event.grid, 0.0
     result = dict(columns)
     for column in declared:
         result[column.name] = replace(column, counts=tuple(counts[column.name]))
@@ -276,11 +284,11 @@ def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tu
         result[name] = _with_found(columns[name], released[name])
     for column in used:
         if not result[column.name].left_out:
-            result[column.name] = _coded(reading, result[column.name], noise, plan.threshold / plan.grid)
+            result[column.name] = _coded(reading, result[column.name], noise, threshold)
     return result, noise
 
 
-def _plan_levels(reading: _Reading, columns: int, rows: int, aim: float, low: float, high: float) -> LevelCounts:
+def _plan_levels(reading: _Reading, columns: int, rows: int) -> LevelCounts:
     """Noise such that a value that one record in twenty has passes, as far as the shares allow."""
     delta = reading.account.extra_delta
 
@@ -290,9 +298,8 @@ def _plan_levels(reading: _Reading, columns: int, rows: int, aim: float, low: fl
         name = "common values"
         return LevelCounts.costing(name, mu_squared, columns, rows, least, delta, GRID, purpose="reading")
 
-    if aim:
-        return plan(reading.share_for(aim, columns, low, high))
-    first = plan(low * reading.mu_squared or high * reading.mu_squared)
+    low, high = reading.shares.levels
+    first = plan(low * reading.mu_squared)
     enough = first.threshold / first.grid / (reading.records / COMMON)  # how many times too high
     return plan(min(max(low * enough**2, low), high) * reading.mu_squared)
 
@@ -363,9 +370,12 @@ def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Co
     ]
     found = reading.source.total_cells(_EachColumn(used, tuple(windows)), names)
     result = dict(columns)
-    place = {name: i for i, name in enumerate(columns)}
+    rows = {
+        feature.name: feature.row for feature in Schema(tuple(columns.values()), fill=True).rows if feature.code is None
+    }
     for column, size, counts, window, inside in zip(used, sizes, cells, windows, found, strict=True):
-        event = plan_median(f"centre of {column.name}", epsilon, purpose="reading", column=place[column.name])
+        row = rows[column.name]  # as in all other events, whose names are safe to print
+        event = plan_median(f"centre of column {row}", epsilon, purpose="reading", column=row)
         values = _Counted(size, {count_cells: counts, window: inside})
         centre = noisy_median(reading.account, event, values)
         if column.range is not None:

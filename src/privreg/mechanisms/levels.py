@@ -6,6 +6,7 @@ tests/mechanisms/test_levels.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from privreg.data.schema import Column, Level
 from privreg.engines.base import Source
 from privreg.kernels.hashes import BUCKETS, buckets_of
 from privreg.privacy.account import Account
-from privreg.privacy.events import LevelCounts
+from privreg.privacy.events import Gaussian, LevelCounts
 
 GRID = 2**28  # grid steps for one record
 
@@ -35,20 +36,42 @@ def count_levels(
     account: Account, event: LevelCounts, source: Source, found: Sequence[str], declared: Sequence[Column]
 ) -> tuple[dict[str, Common], dict[str, list[float]]]:
     """Common values of the columns `found`, and counts of the levels of those that are declared."""
-    known = source.total_cells(CountDeclared(tuple(declared)), [column.name for column in declared]) if declared else []
     values = common_values(source, found, event.least) if found else {}
     counts = np.concatenate([np.empty(0, np.int64), *(values[name][1] for name in found)])
-    declared_counts = np.concatenate([np.empty(0, np.int64), *known])
-    passed, noisy, others = account.level_counts(event, counts * GRID, declared_counts * GRID)
+    passed, noisy, others = account.level_counts(event, counts * GRID, _of_declared(source, declared) * GRID)
     first, released = 0, {}
     for name in found:
         own = (passed >= first) & (passed < first + values[name][1].size)
         places = (passed[own] - first).tolist()
         released[name] = Common([values[name][0][i] for i in places], (noisy[own] / GRID).tolist())
         first += values[name][1].size
+    return released, _by_column(others, declared)
+
+
+def plan_declared(mu_squared: float, declared: Sequence[Column]) -> Gaussian:
+    """One record adds one to one count of each column. Which levels there are is public, so nothing is held back."""
+    levels = sum(len(column.levels) for column in declared)
+    scale = GRID * sqrt(len(declared) / mu_squared)
+    return Gaussian("counts of levels", len(declared) * GRID**2, scale, levels, GRID, purpose="reading")
+
+
+def count_declared(
+    account: Account, event: Gaussian, source: Source, declared: Sequence[Column]
+) -> dict[str, list[float]]:
+    """Counts of the levels of columns that all are declared."""
+    return _by_column(account.gaussian(event, _of_declared(source, declared) * GRID), declared)
+
+
+def _of_declared(source: Source, declared: Sequence[Column]) -> Int64:
+    """How many records have each level, column after column."""
+    known = source.total_cells(CountDeclared(tuple(declared)), [column.name for column in declared]) if declared else []
+    return np.concatenate([np.empty(0, np.int64), *known])
+
+
+def _by_column(noisy: Int64, declared: Sequence[Column]) -> dict[str, list[float]]:
     ends = np.cumsum([len(column.levels) for column in declared], dtype=np.int64)
-    parts = np.split(others / GRID, ends[:-1]) if declared else []
-    return released, {column.name: part.tolist() for column, part in zip(declared, parts, strict=True)}
+    parts = np.split(noisy / GRID, ends[:-1]) if declared else []
+    return {column.name: part.tolist() for column, part in zip(declared, parts, strict=True)}
 
 
 def common_values(source: Source, columns: Sequence[str], least: int) -> dict[str, tuple[list[str], Int64]]:
@@ -131,4 +154,4 @@ class CountDeclared:
         return counts
 
 
-__all__ = ["Common", "Level", "common_values", "count_levels"]
+__all__ = ["Common", "Level", "common_values", "count_declared", "count_levels", "plan_declared"]

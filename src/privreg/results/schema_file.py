@@ -33,6 +33,8 @@ def load_schema(path: str | PathLike[str]) -> Schema:
         return Schema.from_dict(content["schema"])
     except UnicodeDecodeError:
         reason: object = "it is not text"
+    except OverflowError:
+        reason = "a number is not finite"
     except (ValueError, RecursionError) as error:
         reason = "it is not JSON" if isinstance(error, json.JSONDecodeError | RecursionError) else error
     raise SchemaError(f"{fspath(path)} cannot be used as a schema: {reason}")
