@@ -1,6 +1,6 @@
 """What holds of counts by column beyond their length as one vector: of kinds of cells, and of values.
 
-A record has one cell in each column, so it moves one count of each column by one, and only counts of values that it has.
+A record has one cell in each column, so it moves one count of each column by one, and of values only those it has.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def _wrong_levels(step: LevelCounts, before: Call, after: Call, rows: int, added
     ends = np.cumsum([size for _, size in vector])
     for (name, _), part in zip(vector, np.split(changes, ends[:-1]), strict=True):
         by_column[name] += int(part.sum())
-    for name, change in by_column.items():
+    for change in by_column.values():
         if change > rows * step.grid:
             yield f"{step.name!r}: the values of one column moved by {change / step.grid:g} records"
     if added.texts is not None and not moved.keys() <= added.texts:

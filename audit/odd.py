@@ -11,7 +11,7 @@ from audit.fuzz.text import NASTY_LINES
 from audit.neighbours import Cells, added_at, make_table, neighbour
 from audit.recording import Added
 
-Neighbour = Callable[[np.random.Generator, Cells, str, Sequence[float]], tuple[Cells, Added]]
+Neighbour = Callable[[np.random.Generator, Any, str, Sequence[float]], tuple[Any, Added]]
 
 # One record each: what ends a line would make several of it. Files of the audit have at most five columns.
 LINES = tuple(line for line in NASTY_LINES if not set(line) & set(b"\r\n") and len(line) < 10_000)

@@ -34,7 +34,7 @@ from privreg._types import Bool, Int64
 from privreg.data.schema import Schema
 from privreg.estimators import reading
 from privreg.estimators.spending import Spending
-from privreg.mechanisms import levels
+from privreg.mechanisms import levels, persons
 from privreg.privacy.account import Account, Levels
 from privreg.privacy.events import Event, LevelCounts, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.noise import SeededNoise
@@ -78,27 +78,27 @@ class Call:
 class Added:
     """Where the longer of two tables has the records that the other has not: `most` of them, one after another.
 
-    `row` counts all rows before them. `before` counts those that are complete by a schema, which is how far records
-    move when rows become records. `texts` are their cells as text, by column, if that is known.
+    `row` counts all rows before them, and `before` those of them that are complete by a schema; None: all are. `texts`
+    are their cells as text, by column, if that is known.
     """
 
     row: int = 0
     most: int = 0
-    before: Callable[[Schema], int] = lambda _: 0
+    before: Callable[[Schema], int] | None = None
     removed: bool = False
     texts: frozenset[tuple[str, str]] | None = None
 
-    def couple(self, drawn: Any, size: int, fresh: Any, schema: Schema | None = None) -> Any:
-        """The same draws for rows, or for records if there is a schema, that both tables have; None if there are more.
+    def couple(self, drawn: Any, size: int, fresh: Any, first: int | None = None) -> Any:
+        """The same draws for the rows or records that both tables have; None if there are more than that.
 
-        Of the records that one table has alone, any number may be complete.
+        `first` is the place of the first new one. Of the new ones, any number may be complete.
         """
         more = drawn.size - size if self.removed else size - drawn.size
         if more == 0:
             return drawn
         if not 0 < more <= self.most:
             return None
-        first = self.row if schema is None else self.before(schema)
+        first = self.row if first is None else first
         places = range(first, first + more)
         if self.removed:
             return np.delete(drawn, places)
@@ -126,6 +126,7 @@ class Recording:
         self._account: Account | None = None
         self._entered = 0  # steps that must be written down when the noise is drawn
         self._schema: Schema | None = None  # known from when rows become records
+        self._kept: Int64 | None = None  # of which some are kept, if they belong to people
         self._keys: list[tuple[str, str]] = []  # column and value of each count that is about to be released
         self._vector: list[tuple[str, int]] = []  # the columns that these are of, and how many levels are declared
 
@@ -135,7 +136,7 @@ class Recording:
     @contextmanager
     def running(self) -> Iterator["Recording"]:
         """Fits in here are recorded."""
-        self._schema = None
+        self._schema = self._kept = None
         with warnings.catch_warnings(record=True) as w, ExitStack() as stack:
             warnings.simplefilter("always")
             recorded: dict[str, Any] = {name: self._recorded(name) for name in _STATISTIC}
@@ -145,6 +146,7 @@ class Recording:
             for owner, name, wrapped in (
                 *((owner, name, self._traced) for owner, name in FITS),
                 (Spending, "records", self._noting_schema),
+                (persons, "kept_rows", self._noting_kept),
                 (levels, "common_values", self._noting_values),
                 (reading, "count_levels", self._noting_columns),
             ):
@@ -202,6 +204,20 @@ class Recording:
 
         return noting
 
+    def _noting_kept(self, kept_rows: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*given: Any) -> Any:
+            self._kept = kept_rows(*given)
+            return self._kept
+
+        return noting
+
+    def _first_new(self) -> int | None:
+        """Where the records that one table has alone begin, among what there is now."""
+        if self._schema is None or self._added.before is None:
+            return None
+        first = self._added.before(self._schema)
+        return first if self._kept is None else int((self._kept < first).sum())
+
     def _noting_values(self, common_values: Callable[..., Any]) -> Callable[..., Any]:
         def noting(source: Any, columns: Any, least: int) -> Any:
             found = common_values(source, columns, least)
@@ -235,7 +251,7 @@ class Recording:
             at = len(self.groups)
             if at >= len(self._replay.groups) or self._replay.groups[at][0] != groups:
                 raise Diverged("the number of groups depends on the data")
-            coupled = self._added.couple(self._replay.groups[at][1], records, drawn, self._schema)
+            coupled = self._added.couple(self._replay.groups[at][1], records, drawn, self._first_new())
             if coupled is None:
                 raise Diverged("groups are drawn for another number of records than there are")
             drawn = coupled
@@ -250,7 +266,7 @@ class Recording:
             if at >= len(self._replay.samples):
                 raise Diverged("whether there is a sample depends on the data")
             fresh = np.ones(records, np.bool_)
-            coupled = self._added.couple(self._replay.samples[at], records, fresh, self._schema)
+            coupled = self._added.couple(self._replay.samples[at], records, fresh, self._first_new())
             if coupled is None and self._added != NOWHERE:
                 raise Diverged("a sample is drawn of another number of records than there are")
             drawn = drawn if coupled is None else coupled  # a table that is no neighbour has coins of its own

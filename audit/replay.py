@@ -22,13 +22,13 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-
 from scipy.stats import poisson
 
 from audit import results
-from audit.cases import CASES, Case, numbers_in
+from audit.cases import CASES
 from audit.changes import changed
 from audit.counts import shown_alone, wrong_counts
+from audit.fits import Case, numbers_in
 from audit.neighbours import Cells, neighbour, the_other_way
 from audit.receipts import wrong_receipt
 from audit.recording import NOWHERE, Added, Diverged, Recording, ShownAlone
