@@ -178,6 +178,8 @@ def _text(series: nw.Series[Any]) -> Any:
     if hasattr(native, "cat"):
         codes = pa.array(native.cat.codes.to_numpy().astype(np.int32), mask=(native.cat.codes < 0).to_numpy())
         return pa.DictionaryArray.from_arrays(codes, texts_of(_categories(native)))
+    if native.dtype == np.object_:  # pandas would look for missing values, and cannot ask every object
+        return texts_of(native.to_numpy())
     return texts_of(native.to_numpy(dtype=object, na_value=None))
 
 
