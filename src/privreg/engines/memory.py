@@ -264,7 +264,7 @@ class MemoryEngine(Engine):
         return Rounded(lambda total: base.sum_in_threads(lambda b: total(*blocks[b]), len(blocks), self._n_jobs))
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
-        cuts = base.runs_of_groups(bounds, max(_CHUNK // len(self), 1))
+        cuts = base.runs_of_groups(bounds, max(_CHUNK // max(len(self), 1), 1))
 
         def run(r: int) -> T:
             first, last = int(cuts[r]), int(cuts[r + 1])
