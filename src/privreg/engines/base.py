@@ -202,7 +202,7 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
 
 
 def used_columns(table: Any, schema: Schema) -> list[str]:
-    """The columns of a file that a model of this schema needs; SchemaError if it lacks one."""
+    """The columns of a file that a model of this schema needs, but at least one; SchemaError if it lacks one."""
     used = [column.name for column in schema if not column.left_out]
     for name in used:
         if name not in table.columns:

@@ -20,6 +20,7 @@ from privreg.data.schema import Schema
 from privreg.data.tables import Table, read_frame, read_table, rows_as_array, without_column
 from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
@@ -207,7 +208,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
         people, budget = groups is not None, self._checked_budget(groups is not None)
         noise, X, y = self._noise(), rows_as_array(X), without_column(y)
-        known = look_at(X, y, self, groups)
+        known = self._look_at(X, y, groups)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         self._ask(groups, known)
         source = open_table(X, y, known, self, groups)
@@ -222,13 +223,19 @@ class PrivateEstimator(Budgeted, TableEstimator):
                 self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
 
+    def _look_at(self, X: Any, y: Any, groups: Any) -> Known:
+        """Only a schema can be read without a target."""
+        if y is None:
+            raise SchemaError("This estimator requires y to be passed, but the target y is None")
+        return look_at(X, y, self, groups)
+
     def check(self, X: Any, y: Any, groups: Any = None) -> Check:
         """What `fit` would do: its columns, as far as types and declarations tell, what it would cost and leave.
 
         Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
         """
         people, budget = groups is not None, self._checked_budget(groups is not None)
-        known = look_at(X, y, self, groups)
+        known = self._look_at(X, y, groups)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         ledger = None
         if self.ledger is not None:

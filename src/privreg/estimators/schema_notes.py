@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from privreg._format import listed, number, shown
-from privreg.data.schema import Schema
+from privreg.data.schema import CATEGORY, Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
 CERTAIN = 2.5  # standard deviations of noise by which they must be more
@@ -44,3 +44,16 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         return []
     also = " Levels that are not listed count as the reference." if unlisted else ""
     return [f"Levels are compared with a reference: {', '.join(compared)}.{also}"]
+
+
+def assumption_notes(schema: Schema) -> list[str]:
+    """What was declared about the columns, and so is not covered by the guarantee."""
+    used = [column for column in schema if not column.left_out]
+    ranges = [
+        f"{shown(c.name)} lies between {number(c.range[0])} and {number(c.range[1])}"
+        for c in used
+        if c.range is not None
+    ]
+    levels = [shown(c.name) for c in used if c.kind == CATEGORY and not c.found]
+    told = [*ranges, *([f"levels of {listed(levels)}"] if levels else [])]
+    return [f"Declared, not found in the data: {'; '.join(told)}."] if told else []

@@ -138,7 +138,7 @@ class SelectThenRegress(PrivateRegressor):
             target,
             method,
             self._names,
-            self._facts(),
+            self._facts() + self._about_columns(self.selector_.ranking_.tolist()),
             chosen=self.selector_.ranking_.tolist(),
             released=getattr(last, "released_", True),
             shrunk_to=last._shrunk_to(),

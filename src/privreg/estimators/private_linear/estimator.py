@@ -19,7 +19,7 @@ from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.reading import ADAPTIVE, Public
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
-from privreg.estimators.schema_notes import incomplete, left_out_notes, reference_notes
+from privreg.estimators.schema_notes import incomplete, left_out_notes
 from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
@@ -217,7 +217,7 @@ class PrivateLinearRegression(PrivateRegressor):
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
             facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
-        facts += reference_notes(self.schema_, self._chosen())
+        facts += self._about_columns(self._chosen())
         return facts
 
 
