@@ -133,6 +133,8 @@ def public_schema(types: Types, categories: Categories = "dtype", full: bool = F
 def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:
     if levels is not None:
         given = checked_levels(name, levels)
+        if kind.kind == OTHER_TYPE:
+            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
         if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
             raise SchemaError(
                 f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels"
