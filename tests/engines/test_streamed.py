@@ -29,10 +29,10 @@ from privreg import (
 from privreg.engines import parquet as parquet_engine
 from privreg.engines import parts as on_part
 from privreg.engines.base import TARGET, Derived, runs_of_groups
-from privreg.engines.registry import open_engine
 from privreg.engines.streamed import Spill, StreamedRanks, spill_folder
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import rank_column
+from public_tables import public_engine
 from tables_on_disk import ESTIMATORS, TOWNS, assert_same, fitted, make_frame, write_parts
 
 
@@ -97,8 +97,8 @@ def test_every_statistic_is_the_same(tmp_path_factory, n, cuts, group, part, see
     table = write_parts(frame, tmp_path_factory.mktemp("t") / "d", [0, *sorted(min(c, n) for c in cuts), n], [group])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet_engine, "PART_ROWS", part)
-        streamed = open_engine(table, "y", {"town": TOWNS}, 2)
-    memory = open_engine(frame.drop(columns="y"), frame["y"], None, 1)
+        streamed = public_engine(table, "y", categories={"town": TOWNS}, n_jobs=2)
+    memory = public_engine(frame.drop(columns="y"), frame["y"], n_jobs=1)
     assert streamed.names == memory.names
     assert streamed.n_records == memory.n_records
     rng = np.random.default_rng(seed)
@@ -171,7 +171,7 @@ def test_the_model_file_is_that_of_memory(frame, tables, tmp_path):
 @pytest.mark.parametrize(
     ("change", "target", "groups", "message"),
     [
-        (None, None, None, "y must be the name of a column"),
+        (None, None, None, "the target y is None"),
         (None, np.zeros(6000), None, "y must be the name of a column"),
         (None, "z", None, "y must be the name of a column"),
         (None, "y", "who", "groups must be the name of a column"),
@@ -186,16 +186,19 @@ def test_what_is_wrong_is_said(change, target, groups, message, tables):
     assert "6000" not in str(caught.value)
 
 
-def test_text_needs_levels(tmp_path):
-    folder = tmp_path / "d"
-    folder.mkdir()
-    pq.write_table(
-        pa.table({"word": ["a", "b"] * 50, "x": np.arange(100.0), "y": np.arange(100.0)}), folder / "a.parquet"
-    )
-    with pytest.raises(SchemaError, match="'word'"):
-        PrivateLinearRegression(random_state=0).fit(ParquetTable(folder), "y")
-    model = PrivateLinearRegression(9.0, random_state=0, categories={"word": ["a", "b"]}).fit(ParquetTable(folder), "y")
-    assert set(model.coef_.shape) == {3}
+def test_a_table_of_text_alone(tmp_path):
+    """Its levels are found, and those that are declared are taken; nothing is needed but a target of numbers."""
+    word = pa.array(["a", "b", "b"] * 2000)
+    y = np.arange(6000.0) % 3
+    pq.write_table(pa.table({"word": word, "y": y}), tmp_path / "a.parquet", row_group_size=1000)
+    table = ParquetTable(tmp_path / "a.parquet")
+    memory = pd.DataFrame({"word": word.to_pandas()})
+    for categories, levels in ((None, ("b", "a")), ({"word": ["c", "a", "b"]}, ("c", "a", "b"))):
+        model = PrivateLinearRegression(3.0, random_state=0, categories=categories).fit(table, "y")
+        assert model.schema_.columns[0].levels == levels
+        assert_same(
+            fitted(PrivateLinearRegression(3.0, random_state=0, categories=categories).fit(memory, y)), fitted(model)
+        )
 
 
 def test_some_columns_only(tables, frame):
@@ -216,7 +219,7 @@ def test_nothing_stays_behind(tables, tmp_path, monkeypatch):
     def look(_):
         seen.append(os.listdir(tmp_path))
 
-    model = DPKendall(4, random_state=0)
+    model = DPKendall(4, delta=1e-6, random_state=0)
     model.progress = look
     model.fit(tables["many"], "y")
     assert len(seen) > 5
@@ -259,7 +262,7 @@ def test_threads_share_a_spill(monkeypatch, missing):
 def test_ranks_come_back_from_the_file(values, tmp_path):
     """One, two and four bytes a rank."""
     table = pd.DataFrame({"x": values, "y": values})
-    records = open_engine(write_parts(table, tmp_path / "d", [0, len(table)], [1000]), "y", None, 1)
+    records = public_engine(write_parts(table, tmp_path / "d", [0, len(table)], [1000]), "y", n_jobs=1)
     ranks, expected = StreamedRanks(records), rank_column(values)
     for _ in range(2):  # computed, and read
         got = ranks.load(0)
@@ -277,7 +280,8 @@ def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
         model.progress = shown.setdefault(part_rows, []).append
         model.fit(tables["many"], "y")
     assert shown[1] == shown[2**18]
-    assert shown[1].count("reading the columns") == 1
+    assert shown[1][0] == "counting the rows"
+    assert shown[1].count("kinds of the columns") == 1
     assert "counting pairs" in shown[1]
     assert not any("%" in name for name in shown[1])
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from privreg.data.tables import read_table
 from privreg.engines import base
-from privreg.engines.memory import MemoryEngine
+from public_tables import array_engine
 
 int16 = st.one_of(st.sampled_from([0, 1, -1, 32767, -32767, -32768]), st.integers(-32768, 32767))
 
@@ -22,7 +21,7 @@ def in_blocks(task, records, size, jobs):
     numbers = np.arange(records, dtype=float)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "ROWS", size)
-        found = MemoryEngine(read_table(numbers[:, None]), numbers, jobs)
+        found = array_engine(numbers[:, None], numbers, jobs)
         return found.total(lambda block: task(block.target.astype(int)), [])
 
 

@@ -22,9 +22,9 @@ def public_engine(data, y, groups=None, categories="dtype", full=False, n_jobs=N
     return source.open(public_schema(types, categories, full))
 
 
-def array_engine(X, y, n_jobs=None) -> MemoryEngine:
-    """The records of an array, on so many threads."""
-    return MemoryEngine(public_table(X), y, n_jobs)
+def array_engine(X, y, n_jobs=None, persons=None) -> MemoryEngine:
+    """The records of an array, on so many threads; `persons` has a number for each row."""
+    return MemoryEngine(public_table(X), y, n_jobs, persons)
 
 
 def records_of(engine) -> list[tuple[float, ...]]:

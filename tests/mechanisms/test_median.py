@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact import Parts, assert_law, log_softmax, softmax
-from privreg.data.tables import read_table
 from privreg.engines import base, memory
 from privreg.engines.base import TARGET, PreparedColumns
-from privreg.engines.memory import MemoryEngine
 from privreg.kernels import values as values_module
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, code_of, codes_near, value_of
 from privreg.mechanisms import median
@@ -25,6 +23,7 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Pick
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
+from public_tables import array_engine
 from scripted import PickKeeper
 
 SAME_CELL = 1 + 1e-9
@@ -187,7 +186,7 @@ def test_medians_do_not_depend_on_blocks_or_threads(size, jobs, epsilon, rng, mo
     step, other = plan_median("m", epsilon), plan_median("m", 3.0)
     monkeypatch.setattr(base, "ROWS", size)
     monkeypatch.setattr(memory, "_ENTRIES", size)
-    records = MemoryEngine(read_table(X), y, jobs)
+    records = array_engine(X, y, jobs)
     assert drawn_from(step, records.column(TARGET)) == drawn_from(step, y[whole])
     expected = [[drawn_from(s, X[whole, j].copy()) for s in (step, other)] for j in range(4)]
     assert [[drawn_from(s, records.column(j)) for s in (step, other)] for j in range(4)] == expected

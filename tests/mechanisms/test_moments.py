@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from moment_rows import BLOCKS, ONE, in_blocks, int16, number
-from privreg.data.tables import read_table
 from privreg.engines import base
 from privreg.engines.base import Block, added
-from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.design import Design, Phase
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels import moments
@@ -33,6 +31,7 @@ from privreg.mechanisms.moments import plan_gradient, plan_products, plan_square
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
+from public_tables import array_engine
 
 ROOMY = Budget(20.0, 1e-6)
 
@@ -208,7 +207,7 @@ def test_a_phase_adds_up_what_each_record_is_alone(rng, monkeypatch, clips, last
     alone = added(phase(Block([X[[i], j] for j in design.columns], y[[i]])) for i in whole)
     for size, jobs in BLOCKS:
         monkeypatch.setattr(base, "ROWS", size)
-        found = MemoryEngine(read_table(X), y, jobs).total(phase, design.columns)
+        found = array_engine(X, y, jobs).total(phase, design.columns)
         for name in ("products", "gradients", "squares"):
             assert np.array_equal(getattr(found.sums, name), getattr(alone.sums, name)), name
         assert np.array_equal(found.counts, alone.counts)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from exact import assert_law
 from privreg import PrivateLinearRegression, SchemaError
-from privreg.data.tables import read_identities, read_table
-from privreg.engines.memory import MemoryEngine
+from privreg.data.tables import read_identities
 from privreg.mechanisms.persons import first_of_each, keep_rows
 from privreg.privacy.noise import OpenDPNoise
+from public_tables import array_engine
 
 people_and_keys = st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 50)), max_size=30)
 
@@ -51,9 +51,9 @@ def test_incomplete_rows_do_not_shift_people():
     X = np.arange(40.0)[:, None]
     X[[0, 1, 5, 17]] = np.nan
     persons = np.arange(40) // 4
-    records = MemoryEngine(read_table(X), np.arange(40.0))
+    records = array_engine(X, np.arange(40.0), persons=persons)
     for most in (1, 3):
-        chosen = keep_rows(records, persons, most, OpenDPNoise())
+        chosen = keep_rows(records, most, OpenDPNoise())
         rows = chosen.target.astype(int)
         assert chosen.n_records == len(rows)
         assert chosen.rows(np.arange(chosen.n_records))[:, 0].tolist() == rows.tolist()
@@ -67,10 +67,10 @@ def test_every_choice_is_equally_likely():
     # 2 of 5 rows of one person beside others: ten choices. A chi-square test at the level 1e-7 (exact.LEVEL).
     persons = np.array([3, 7, 3, 3, 8, 3, 3, 7])
     mine = np.flatnonzero(persons == 3)
-    records = MemoryEngine(read_table(np.arange(8.0)[:, None]), np.arange(8.0))
+    records = array_engine(np.arange(8.0)[:, None], np.arange(8.0), persons=persons)
     choices = dict.fromkeys(combinations(mine.tolist(), 2), 0)
     for _ in range(4000):
-        target = keep_rows(records, persons, 2, OpenDPNoise()).target
+        target = keep_rows(records, 2, OpenDPNoise()).target
         choices[tuple(int(t) for t in target if persons[int(t)] == 3)] += 1
     assert_law(list(choices.values()), np.full(10, 0.1))
 

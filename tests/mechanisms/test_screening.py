@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from exact import assert_law, log_softmax
-from privreg.data.tables import read_table
 from privreg.engines import base
-from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.design import Design, unexplained
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels.moments import linear_scores
@@ -25,6 +23,7 @@ from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, scre
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import OpenDPNoise
+from public_tables import array_engine
 
 MOST = 1.5  # predictions are clipped to ±MOST
 THETA = np.array([0.25, 1.0]) / 32767  # intercept and slope of the released model, for 16-bit columns
@@ -138,10 +137,10 @@ def test_the_residual_of_a_fit_is_that_of_each_record_alone(rng, monkeypatch, si
     X[::9, 2] = np.nan  # records that are left out
     terms = Term(2, Scale(3.0, 200.0, 90.0)), Term(0, Scale(0.1, 1.5, 1.0)), Term(2, Scale(3.0, 400.0, 95.0))
     derived = unexplained(Design(Scale(0.5, 8.0, 2.0), terms), rng.normal(size=4))
-    alone = [MemoryEngine(read_table(X[i : i + 1]), y[i : i + 1]).derive(derived) for i in range(150)]
+    alone = [array_engine(X[i : i + 1], y[i : i + 1]).derive(derived) for i in range(150)]
     whole = np.isfinite(X[:, 2])
     monkeypatch.setattr(base, "ROWS", size)
-    records = MemoryEngine(read_table(X), y, jobs)
+    records = array_engine(X, y, jobs)
     assert np.array_equal(records.derive(derived), np.concatenate(alone))
     got = records.ranking().concordance(derived, [3, 1])
     assert got.tolist() == [concordance_by_hand(X[whole, j], np.concatenate(alone)) for j in (3, 1)]

@@ -173,6 +173,13 @@ def _chunks(cells: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return [_large(chunk) if str(chunk.type) == "string_view" else chunk for chunk in chunks]
 
 
+def long_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column of text in a type that all of arrow's functions know."""
+    return (
+        pa.chunked_array(map(_large, column.chunks), pa.large_string()) if hasattr(column, "chunks") else _large(column)
+    )
+
+
 def _large(chunk: pa.Array) -> pa.Array:
     """Text with long offsets. By way of bytes: nobody looks whether they are UTF-8."""
     return chunk if pa.types.is_large_string(chunk.type) else pc.cast(chunk, pa.large_binary()).view(pa.large_string())

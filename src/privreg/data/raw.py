@@ -158,11 +158,6 @@ def texts_of(values: NDArray[Any]) -> pa.Array:
     return pa.array(each(text_of, values).tolist(), pa.large_string())
 
 
-def with_dictionary(raw: Raw) -> Raw:
-    """Text with a dictionary of its different values."""
-    return Raw(TEXT, cells.as_texts(raw.values))
-
-
 def level_text(level: Any) -> str:
     """How a level is spelled in columns of text."""
     return str(text_of(level))
@@ -178,6 +173,8 @@ def _text(series: nw.Series[Any]) -> Any:
     if hasattr(native, "cat"):
         codes = pa.array(native.cat.codes.to_numpy().astype(np.int32), mask=(native.cat.codes < 0).to_numpy())
         return pa.DictionaryArray.from_arrays(codes, texts_of(_categories(native)))
+    if native.dtype == object:  # pandas would look which are missing, and fail at some
+        return texts_of(native.to_numpy())
     return texts_of(native.to_numpy(dtype=object, na_value=None))
 
 
@@ -192,7 +189,7 @@ def _arrow_text(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
         return pa.chunked_array([_arrow_text(chunk) for chunk in column.chunks], _DICTIONARY)
     if not pa.types.is_dictionary(column.type):
-        return column
+        return column if str(column.type) != "string_view" else cells.long_text(column)
     values = column.dictionary
     if not cells.is_text(values.type):
         values = pa.array([_scalar_text(value) for value in values], pa.large_string())

@@ -1,6 +1,8 @@
 """Records of a table in memory. Threads share the blocks; what they find is added as integers, in any order."""
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.data.encode import encoded, numbers_in_raw
-from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of, with_dictionary
+from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
 from privreg.data.tables import (
     Table,
@@ -47,7 +49,7 @@ from privreg.kernels.threads import single_threaded_blas
 T = TypeVar("T")
 
 _ENTRIES = 2**20  # of a block that is looked at column by column
-_CELLS = 2**22  # raw cells looked at together
+_CELLS = 2**20  # raw cells looked at together
 _CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
 
 
@@ -159,13 +161,6 @@ class MemorySource(Source):
             self._columns[name] = column = raw_of(column, self._types[name])
         return column
 
-    def prepare_levels(self, columns: Sequence[str]) -> None:
-        def one(j: int) -> None:
-            with isolated():
-                self._columns[columns[j]] = with_dictionary(self._raw(columns[j]))
-
-        each_in_threads(one, len(columns), self._options.n_jobs)
-
     def keep(self, rows: NDArray[np.bool_]) -> "MemorySource":
         kept = copy(self)
         kept._rows = rows
@@ -182,8 +177,13 @@ class MemorySource(Source):
 
         def one(j: int) -> Any:
             with isolated():
-                return encoded(self._taken(schema.columns[j].name), schema.columns[j], schema.fill)
+                values = encoded(self._taken(schema.columns[j].name), schema.columns[j], schema.fill)
+            _give_back_memory()
+            return values
 
+        for column in schema:
+            if column.left_out:
+                self._columns.pop(column.name, None)
         used = [j for j, column in enumerate(schema) if not column.left_out]
         found = dict(zip(used, each_in_threads(lambda i: one(used[i]), len(used), n_jobs), strict=True))
         return MemoryEngine(assembled(schema, found, len(target)), target, n_jobs, self._persons)
@@ -193,6 +193,12 @@ class MemorySource(Source):
         raw = self._raw(name)
         del self._columns[name]
         return raw
+
+
+def _give_back_memory() -> None:
+    """The pieces of a file's text were small: what numpy asks for next would not fit in between them (on Linux)."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class MemoryEngine(Engine):

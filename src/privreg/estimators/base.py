@@ -17,9 +17,10 @@ from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.features import Feature
 from privreg.data.schema import Schema
-from privreg.data.tables import Table, read_table, rows_as_array, without_column
+from privreg.data.tables import Table, read_frame, read_table, rows_as_array, without_column
 from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
@@ -139,6 +140,7 @@ class TableEstimator(BaseEstimator):
             self._check_numbers()
         with isolated():
             X = rows_as_array(X)
+            read_frame(X)  # what is no table is refused by its shape
         validate_data(self, X, reset=False, skip_check_array=True)  # warns, as scikit-learn does, if X has no names
         with isolated():
             return read_table(X, self.schema_)
@@ -206,7 +208,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
         people, budget = groups is not None, self._checked_budget(groups is not None)
         noise, X, y = self._noise(), rows_as_array(X), without_column(y)
-        known = look_at(X, y, self, groups)
+        known = self._look_at(X, y, groups)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         self._ask(groups, known)
         source = open_table(X, y, known, self, groups)
@@ -221,13 +223,19 @@ class PrivateEstimator(Budgeted, TableEstimator):
                 self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
 
+    def _look_at(self, X: Any, y: Any, groups: Any) -> Known:
+        """Only a schema can be read without a target."""
+        if y is None:
+            raise SchemaError("This estimator requires y to be passed, but the target y is None")
+        return look_at(X, y, self, groups)
+
     def check(self, X: Any, y: Any, groups: Any = None) -> Check:
         """What `fit` would do: its columns, as far as types and declarations tell, what it would cost and leave.
 
         Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
         """
         people, budget = groups is not None, self._checked_budget(groups is not None)
-        known = look_at(X, y, self, groups)
+        known = self._look_at(X, y, groups)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         ledger = None
         if self.ledger is not None:
@@ -264,6 +272,11 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _checked_budget(self, people: bool) -> Budget:
         """What the fit may spend. Everything that is known without the table has been checked."""
         budget = self._budget()
+        if people and self._of_a_model():
+            raise ValueError(
+                'calibration="paper" protects one model, so it cannot protect people; leave groups out, or use '
+                'calibration="strict"'
+            )
         self._check_parameters(self._inner(budget, self._rows(people)))
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
         return budget

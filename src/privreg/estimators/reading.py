@@ -69,7 +69,7 @@ class Shares:
     smallest: float = 0.0  # S, records times μ, below which nothing is found out: the model will be a constant
 
 
-ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=40.0)  # of all of it
+ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=15.0)  # of all of it
 FIXED = Shares(0.05, 0.25, 0.25, (0.3, 0.5), 0.2)  # of the part that is set aside for reading
 
 
@@ -179,8 +179,8 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     event = plan_noisy_count("count all records", shares.count * mu_squared)
     counted = noisy_count(account, event, source.n_rows)
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
-    if records * sqrt(mu_squared) < shares.smallest:
-        public = replace(public, columns=_nothing(public), fill=False)
+    if counted * sqrt(mu_squared) < shares.smallest:
+        public = _without_text(public)
     reading = _count_kinds(_Reading(account, source, public, shares, mu_squared, records))
     columns = {name: _with_kind(reading, name) for name in public.columns}
     columns, level_noise = _with_levels(reading, columns, rows)
@@ -190,12 +190,10 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     return Schema(tuple(columns.values()), records, level_noise, _mark(reading, None), public.fill, told)
 
 
-def _nothing(public: Public) -> dict[str, Column | None]:
-    """All columns are left out."""
-    return {
-        name: replace(column or Column(name, CATEGORY), left_out=(column and column.left_out) or TOO_FEW)
-        for name, column in public.columns.items()
-    }
+def _without_text(public: Public) -> Public:
+    """If the model will be a constant anyway: columns that would have to be looked at are left out."""
+    columns = public.columns | {name: Column(name, CATEGORY, left_out=TOO_FEW) for name in public.to_find}
+    return replace(public, columns=columns, fill=False)
 
 
 def _count_kinds(reading: _Reading) -> _Reading:

@@ -12,7 +12,7 @@ import pytest
 
 from privreg import ClusterError, Ledger, PrivateLinearRegression, SchemaError
 from privreg.engines.dask.declared import identities
-from privreg.engines.registry import open_engine
+from public_tables import public_engine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -100,15 +100,16 @@ def fit(frame):
     return model.fit(frame, "y", groups="who")
 
 
-def without(row):
-    """The same table in memory without a record."""
-    frame = BASE.drop(index=row)
+def with_gap(column):
+    """The same table in memory, where a value is missing."""
+    frame = BASE.astype({"flag": "boolean"})
+    frame.loc[ODD, column] = None
     model = PrivateLinearRegression(3.0, 1e-4, categories=CATEGORIES, random_state=4)
     return model.fit(frame.drop(columns=["y", "who"]), frame["y"], groups=frame["who"])
 
 
 def people(frame):
-    return open_engine(frame, "y", CATEGORIES, 1, groups="who").identities("who")
+    return public_engine(frame, "y", "who", CATEGORIES).identities()
 
 
 COLUMNS = ("x", "count", "flag", "town", "y")
@@ -117,9 +118,9 @@ COLUMNS = ("x", "count", "flag", "town", "y")
 @pytest.fixture(scope="module")
 def whole():
     """Values of the columns, the target last, and people, without odd cells."""
-    records = open_engine(SOURCES["from_map"](pieces()), "y", CATEGORIES, 1, groups="who")
+    records = public_engine(SOURCES["from_map"](pieces()), "y", "who", CATEGORIES, full=True)
     assert records.n_records == N
-    return values_of(records), records.identities("who")
+    return values_of(records), records.identities()
 
 
 def values_of(records):
@@ -131,18 +132,18 @@ def test_a_cell_that_does_not_fit_costs_its_record_only(conversion, name, whole)
     """In each column one, in two partitions: the other records keep their values and their people."""
     odd = {(column, 210 + 70 * i): CELLS[name] for i, column in enumerate((*COLUMNS, "who"))}
     source = SOURCES["from_map" if (len(name) + conversion) % 2 else "from_delayed"]
-    records = open_engine(source(pieces_with(odd)), "y", CATEGORIES, 1, groups="who")
+    records = public_engine(source(pieces_with(odd)), "y", "who", CATEGORIES, full=True)
     kept = np.delete(np.arange(N), [row for column, row in odd if column != "who"])
     np.testing.assert_array_equal(values_of(records), whole[0][:, kept])
-    before, after = whole[1][kept], records.identities("who")
+    before, after = whole[1][kept], records.identities()
     assert np.flatnonzero(after == -1).tolist() == [kept.tolist().index(210 + 70 * 5)]
     pairs = {(b, a) for b, a in zip(before, after, strict=True) if a >= 0}
     assert len(pairs) == len({b for b, _ in pairs}) == len({a for _, a in pairs})
 
 
 @pytest.mark.parametrize(("column", "cell"), [("flag", None), ("y", None)])
-def test_fits_are_those_of_the_table_without_the_record(conversion, column, cell):
-    assert fit(SOURCES["from_delayed"](pieces(column, cell))).coef_.tobytes() == without(ODD).coef_.tobytes()
+def test_fits_are_those_of_the_table_in_memory(conversion, column, cell):
+    assert fit(SOURCES["from_delayed"](pieces(column, cell))).coef_.tobytes() == with_gap(column).coef_.tobytes()
 
 
 @pytest.mark.parametrize("column", [*COLUMNS, "who"])
@@ -150,8 +151,8 @@ def test_a_partition_in_which_everything_is_missing(conversion, column, whole):
     made = pieces()
     made[1] = made[1].assign(**{column: [None] * len(made[1])})
     frame = SOURCES["from_map"](made)
-    records = open_engine(frame, "y", CATEGORIES, 1, groups="who")
-    assert np.count_nonzero(records.identities("who") >= 0) == N - len(made[1])
+    records = public_engine(frame, "y", "who", CATEGORIES, full=True)
+    assert np.count_nonzero(records.identities() >= 0) == N - len(made[1])
     if column != "who":
         np.testing.assert_array_equal(values_of(records), np.delete(whole[0], np.arange(200, 400), axis=1))
 
@@ -194,14 +195,14 @@ def test_frames_read_from_csv_and_parquet(tmp_path, conversion):
     read = dd.read_csv(str(tmp_path / "*.csv"), dtype={"flag": object, "town": object, "who": "float64"})
     model = PrivateLinearRegression(3.0, 1e-4, categories=CATEGORIES | {"flag": ["True", "False"]}, random_state=4)
     model.fit(read, "y", groups="who")
-    text = BASE.assign(flag=BASE["flag"].astype(str)).drop(index=ODD)
+    text = BASE.assign(flag=BASE["flag"].astype(str).where(BASE.index != ODD))
     memory = PrivateLinearRegression(3.0, 1e-4, categories=model.categories, random_state=4)
     memory.fit(text.drop(columns=["y", "who"]), text["y"], groups=text["who"])
     assert model.n_records_ == memory.n_records_
     with_gaps.assign(flag=with_gaps["flag"].astype("boolean")).to_parquet(tmp_path / "p.parquet", row_group_size=150)
     read = dd.read_parquet(tmp_path / "p.parquet", split_row_groups=True)
     assert read.npartitions == 4
-    assert fit(read).coef_.tobytes() == without(ODD).coef_.tobytes()
+    assert fit(read).coef_.tobytes() == with_gap("flag").coef_.tobytes()
 
 
 BIG = [2**53 + i for i in range(4)]
@@ -269,7 +270,7 @@ def test_a_column_that_a_partition_lacks_is_missing_there(whole):
         made = pieces()
         made[1] = made[1].drop(columns="x")
         made.append(pd.DataFrame([]))
-        records = open_engine(source(made), "y", CATEGORIES, 1, groups="who")
+        records = public_engine(source(made), "y", "who", CATEGORIES, full=True)
         np.testing.assert_array_equal(values_of(records), np.delete(whole[0], np.arange(200, 400), axis=1))
 
 
@@ -283,7 +284,7 @@ def test_one_odd_cell_does_not_make_levels_of_others():
         if odd is not None:
             made[0]["town"] = ["x", *["2", "1"] * 99, "2"]
         frame = dd.from_map(lambda i, made=made: made[i], range(PARTS), meta=meta)
-        assert open_engine(frame, "y", {"town": ["1", "2"]}, 1, groups="who").n_records == N - (odd is not None)
+        assert public_engine(frame, "y", "who", {"town": ["1", "2"]}, full=True).n_records == N - (odd is not None)
 
 
 def test_predictions_of_odd_partitions(conversion):

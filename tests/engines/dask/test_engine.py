@@ -23,8 +23,8 @@ from privreg.engines import parquet as parquet_engine
 from privreg.engines.dask import opening
 from privreg.engines.dask.opening import OnCluster
 from privreg.engines.dask.opening import cluster as own_cluster
-from privreg.engines.registry import open_engine
-from privreg.errors import NotPrivateWarning, PublicLevelsWarning, SchemaError
+from privreg.errors import NotPrivateWarning, SchemaError
+from public_tables import public_engine
 from tables_on_disk import ESTIMATORS, assert_same, fitted, make_frame, write_parts
 
 pytestmark = [
@@ -147,8 +147,8 @@ def test_people_with_large_numbers_and_a_missing_one(frame):
         kept = part["person"].astype("float64")
         return part.assign(person=kept.mask(kept.index == 2) if 2 in part.index else part["person"])
 
-    records = [open_engine(x, "y", None, 1, groups="person") for x in (lazy, lazy.map_partitions(lose))]
-    before, after = (r.identities("person") for r in records)
+    records = [public_engine(x, "y", "person") for x in (lazy, lazy.map_partitions(lose))]
+    before, after = (r.identities() for r in records)
     rows = np.flatnonzero(np.isfinite(frame["y"]) & frame.notna().all(axis=1))
     assert 2 in rows
     assert rows[(before >= 0) != (after >= 0)].tolist() == [2]
@@ -184,8 +184,7 @@ def test_no_warning_tells_a_size(client, frame):
     """Dask's own limit is 10 MB; here it is reached by everything."""
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1kB"}), warnings.catch_warnings():
         warnings.simplefilter("error")
-        for public in (NotPrivateWarning, PublicLevelsWarning):
-            warnings.simplefilter("ignore", public)
+        warnings.simplefilter("ignore", NotPrivateWarning)
         lazy = dd.from_pandas(frame, npartitions=2)
         PrivateLinearRegression(k=3, max_rows_for_selection=1000, random_state=3).fit(lazy, "y", groups="person")
         TukeyRegression(8.0, random_state=3).fit(lazy.drop(columns="person"), "y")
@@ -286,15 +285,17 @@ def test_what_is_wrong_is_said(client, frame):
     with pytest.raises(SchemaError, match="y must be the name of a column"):
         PrivateLinearRegression(random_state=0).fit(lazy, "z")
     unknown = lazy.assign(town=lazy["town"].cat.as_unknown())
-    with pytest.raises(SchemaError, match="levels of column 'town' are not known"):
-        PrivateLinearRegression(random_state=0).fit(unknown, "y")
+    with pytest.raises(SchemaError, match="column 'town' has no levels in its type that hold for the whole column"):
+        PrivateLinearRegression(random_state=0, categories="dtype").fit(unknown, "y")
     for names in ([0, *lazy.columns[1:]], ["x1", *lazy.columns[1:]]):
         with pytest.raises(SchemaError, match="must have names"):
             PrivateLinearRegression(random_state=0).fit(
                 lazy.rename(columns=dict(zip(lazy.columns, names, strict=True))), "y"
             )
     with pytest.raises(SchemaError, match="text"):
-        PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "y")
+        PrivateLinearRegression(random_state=0).fit(lazy.assign(word="a"), "word")
+    with pytest.raises(SchemaError, match="the target y is None"):
+        PrivateLinearRegression(random_state=0).fit(lazy, None)
 
 
 _tasks = lambda dask_scheduler: len(dask_scheduler.tasks)  # noqa: E731 (a function would be looked up by its name)
