@@ -109,7 +109,8 @@ ASSUMED = (
     "**Compilers and processors** do what they say. Statistics were compared between several instruction sets "
     "on one machine.",
     "**Names and types of columns are public**, also types that a library chose by looking at values; so are a text "
-    "file's header line, declared levels and ranges, and which column is the target ([how tables are read](tables.md)).",
+    "file's header line, declared levels and ranges, and which column is the target "
+    "([how tables are read](tables.md)).",
     "**One budget, one data set**: who fits again without a ledger spends again, and nobody adds it up.",
     "**Time and memory** are not protected: how long a fit takes depends on the number of records, which the "
     "guarantee otherwise hides. Nor is a computer that others can look into while it runs.",

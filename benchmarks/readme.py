@@ -197,9 +197,7 @@ def text_table() -> str:
     for name, row in text_summary()["tables"].items():
         known = (f"{row['records']:,}", str(row["columns"]), str(row["text columns"]))
         private = "a constant" if row["constant"] == text_summary()["trials"] else pretty(row["private"])
-        lines.append(
-            [f"{name} ({row['package']}), {row['target']}", *known, pretty(row["least squares"]), private]
-        )
+        lines.append([f"{name} ({row['package']}), {row['target']}", *known, pretty(row["least squares"]), private])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -207,9 +205,12 @@ def text_line() -> str:
     """How much of the R² of least squares is kept on tables with text columns, in one sentence."""
     rows = {name: row for name, row in text_summary()["tables"].items() if not row["constant"]}
     kept = {name: row["private"] / row["least squares"] for name, row in rows.items()}
-    worst = min(kept, key=lambda name: kept[name])
+    worst, gaps = (
+        min(kept, key=lambda name: kept[name]),
+        sum(r["columns with missing values"] > 0 for r in rows.values()),
+    )
     return (
-        f"On {len(kept)} CSV files with text columns and missing values, given only the target, "
+        f"On {len(kept)} CSV files with text columns, {gaps} of them with missing values, given only the target, "
         f"ε = {text_summary()['epsilon']:g} and δ = 1e-6, the median ratio of R² to that of least squares without "
         f"privacy is {median(kept.values()):.2f}; the lowest is {kept[worst]:.2f} ({worst}). "
         "[Every table](docs/measured.md#tables-with-text-columns)."
