@@ -1,4 +1,4 @@
-"""One table in every form that a table can have: what is read of it, and what a seeded fit releases, is the same bits."""
+"""One table in every form that a table can have: what is read of it, and what a seeded fit says, is the same bits."""
 
 import csv
 from itertools import product
