@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
+LONGEST = 200  # characters of a name that are shown
+
 
 def shown(text: str) -> str:
-    """A name on one line: blanks for line breaks, and a mark for what cannot be printed or would reorder the text."""
+    """A name on one line: blanks for line breaks, and a mark for what cannot be printed or would reorder the text.
+
+    A cell of a table may be of any length, and so may a level: of a long one the beginning is shown.
+    """
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
     return "".join(" " if c.isspace() else c if c.isprintable() else "\ufffd" for c in text)
 
 
@@ -141,4 +148,4 @@ def _argument(text: str) -> str:
 
 def listed(names: list[str], most: int = 8) -> str:
     """Names in a sentence; of many the first."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(shown, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -15,6 +15,8 @@ from privreg.data.schema import BOOLEAN, DATE, Column, Level
 
 Codes = NDArray[np.int32]
 
+_PIECE = 2**20  # cells of text looked at together: all of them may be different
+
 
 def encoded(raw: Raw, column: Column, fill: bool) -> Any:
     """Codes of a category, numbers otherwise."""
@@ -55,9 +57,15 @@ def read_codes(raw: Raw, column: Column, fill: bool) -> Codes:
 
 def level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, NDArray[np.bool_]]:
     """The number of each cell's level, −1 for other values, and which cells are missing."""
+    pieces = [raw.take(slice(a, a + _PIECE)) for a in range(0, max(len(raw), 1), _PIECE)]
+    codes, missing = zip(*(_level_codes(piece, levels, found) for piece in pieces), strict=True)
+    return np.concatenate(codes), np.concatenate(missing)
+
+
+def _level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, NDArray[np.bool_]]:
     if raw.kind != TEXT:
         if any(isinstance(level, str) for level in levels):
-            return level_codes(_spelled(raw), levels, found)
+            return _level_codes(_spelled(raw), levels, found)
         return _matched(numbers_in_raw(raw), levels)
     if all(isinstance(level, bool) for level in levels) or (levels == ("no", "yes") and not found):
         truths = as_truths(raw.values)

@@ -158,11 +158,6 @@ def texts_of(values: NDArray[Any]) -> pa.Array:
     return pa.array(each(text_of, values).tolist(), pa.large_string())
 
 
-def with_dictionary(raw: Raw) -> Raw:
-    """Text with a dictionary of its different values."""
-    return Raw(TEXT, cells.as_texts(raw.values))
-
-
 def level_text(level: Any) -> str:
     """How a level is spelled in columns of text."""
     return str(text_of(level))

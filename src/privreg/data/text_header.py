@@ -21,7 +21,7 @@ _QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
 _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
 # Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
 _NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?", ".", "-")  # words for a missing value
+MISSING = ("", "na", "n/a", "nan", "null", "<na>", "#n/a")  # words for a missing value, in any case
 _LINE_END = re.compile(rb"\r\n?|\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*")

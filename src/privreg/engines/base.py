@@ -143,9 +143,6 @@ class Source(ABC):
     def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
         """The sum of the task over blocks of rows: cells of these columns, and perhaps of the target (None)."""
 
-    def prepare_levels(self, columns: Sequence[str]) -> None:  # noqa: B027
-        """Several passes over the different values of these columns are to come."""
-
     @abstractmethod
     def keep(self, rows: NDArray[np.bool_]) -> Self:
         """Only these of the rows are counted from now on. `open` takes all."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.data.encode import encoded, numbers_in_raw
-from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of, with_dictionary
+from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
 from privreg.data.tables import (
     Table,
@@ -47,7 +47,7 @@ from privreg.kernels.threads import single_threaded_blas
 T = TypeVar("T")
 
 _ENTRIES = 2**20  # of a block that is looked at column by column
-_CELLS = 2**22  # raw cells looked at together
+_CELLS = 2**20  # raw cells looked at together
 _CHUNK = 2**18  # matrix entries of whole groups gathered at a time by each thread
 
 
@@ -159,13 +159,6 @@ class MemorySource(Source):
             self._columns[name] = column = raw_of(column, self._types[name])
         return column
 
-    def prepare_levels(self, columns: Sequence[str]) -> None:
-        def one(j: int) -> None:
-            with isolated():
-                self._columns[columns[j]] = with_dictionary(self._raw(columns[j]))
-
-        each_in_threads(one, len(columns), self._options.n_jobs)
-
     def keep(self, rows: NDArray[np.bool_]) -> "MemorySource":
         kept = copy(self)
         kept._rows = rows
@@ -184,6 +177,9 @@ class MemorySource(Source):
             with isolated():
                 return encoded(self._taken(schema.columns[j].name), schema.columns[j], schema.fill)
 
+        for column in schema:
+            if column.left_out:
+                self._columns.pop(column.name, None)
         used = [j for j, column in enumerate(schema) if not column.left_out]
         found = dict(zip(used, each_in_threads(lambda i: one(used[i]), len(used), n_jobs), strict=True))
         return MemoryEngine(assembled(schema, found, len(target)), target, n_jobs, self._persons)
@@ -264,7 +260,7 @@ class MemoryEngine(Engine):
         return Rounded(lambda total: base.sum_in_threads(lambda b: total(*blocks[b]), len(blocks), self._n_jobs))
 
     def over_groups(self, order: Int64, bounds: Int64, work: Callable[[Float64, Float64, Int64], T]) -> list[T]:
-        cuts = base.runs_of_groups(bounds, max(_CHUNK // len(self), 1))
+        cuts = base.runs_of_groups(bounds, max(_CHUNK // max(len(self), 1), 1))
 
         def run(r: int) -> T:
             first, last = int(cuts[r]), int(cuts[r + 1])

@@ -23,6 +23,8 @@ from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
 from privreg.data.raw import OTHER_TYPE, TEXT, TIME, Cells, ColumnType
 from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.data.text_header import BLANKS
+from privreg.data.text_header import MISSING as WORDS
 from privreg.engines.base import Source, Types
 from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
@@ -41,6 +43,7 @@ MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
 CERTAIN = 2.5  # standard deviations of noise by which it must
 MOSTLY = 0.7  # of the values that are there: numbers, dates or truths, for the column to be of that kind
 KIND_NOISE = 30  # counts of kinds aim at noise of a thirtieth of the records
+USELESS = 0.2  # part of the records: with more noise, missing values of columns that have a type are not counted at all
 LEVEL_NOISE = 40  # and those of declared levels at a fortieth
 COMMON = 20  # a value that one record in twenty has is to be found
 SPARE = 0.5  # part of a standard deviation: values of fewer records are not looked at, which saves draws
@@ -62,13 +65,13 @@ class Shares:
 
     count: float
     kinds: float
-    typed_kinds: float  # if no column is text: only missing values are counted
+    typed_kinds: float  # if no column is text, so that only missing values are counted
     levels: tuple[float, float]
     centres: float
     smallest: float = 0.0  # S, records times μ, below which nothing is found out: the model will be a constant
 
 
-ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=40.0)  # of all of it
+ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=15.0)  # of all of it
 FIXED = Shares(0.05, 0.25, 0.25, (0.3, 0.5), 0.2)  # of the part that is set aside for reading
 
 
@@ -178,8 +181,8 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     event = plan_noisy_count("count all records", shares.count * mu_squared)
     counted = noisy_count(account, event, source.n_rows)
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
-    if records * sqrt(mu_squared) < shares.smallest:
-        public = replace(public, columns=_nothing(public), fill=False)
+    if counted * sqrt(mu_squared) < shares.smallest:
+        public = _without_text(public)
     reading = _count_kinds(_Reading(account, source, public, shares, mu_squared, records))
     columns = {name: _with_kind(reading, name) for name in public.columns}
     columns, level_noise = _with_levels(reading, columns, rows)
@@ -189,18 +192,20 @@ def read(account: AdaptiveAccount, source: Source, public: Public, shares: Share
     return Schema(tuple(columns.values()), records, level_noise, _mark(reading, None), public.fill, told)
 
 
-def _nothing(public: Public) -> dict[str, Column | None]:
-    """All columns are left out."""
-    return {
-        name: replace(column or Column(name, CATEGORY), left_out=(column and column.left_out) or TOO_FEW)
-        for name, column in public.columns.items()
-    }
+def _without_text(public: Public) -> Public:
+    """If the model will be a constant anyway: columns that would have to be looked at are left out."""
+    columns = public.columns | {name: Column(name, CATEGORY, left_out=TOO_FEW) for name in public.to_find}
+    return replace(public, columns=columns, fill=False)
 
 
 def _count_kinds(reading: _Reading) -> _Reading:
     """Noisy counts of the classes of cells, of all columns that may have missing values or whose kind is not known."""
     public = reading.public
-    names: list[str | None] = [name for name, column in public.columns.items() if column is None or not column.left_out]
+    names: list[str | None] = [
+        name
+        for name, column in public.columns.items()
+        if column is None or not (column.left_out or _spells_missing(column))
+    ]
     offered = [name for name in names if name is not None]
     if public.text_target:
         names.append(None)
@@ -208,10 +213,18 @@ def _count_kinds(reading: _Reading) -> _Reading:
         return reading
     text = public.text_target or any(public.types[name].kind == TEXT for name in offered)
     most = reading.shares.kinds if text else reading.shares.typed_kinds
-    event = plan_kinds(reading.share_for(KIND_NOISE, len(names), 0.0, most), len(names))
+    cost = reading.share_for(KIND_NOISE, len(names), 0.0, most)
+    if not text and sqrt(len(names) / cost) > USELESS * reading.records:
+        return reading
+    event = plan_kinds(cost, len(names))
     counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
     noisy = noisy_classes(reading.account, event, counts)
     return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
+
+
+def _spells_missing(column: Column) -> bool:
+    """Whether a declared level is a word for a missing value: then those that are missing cannot be told by words."""
+    return any(isinstance(level, str) and level.strip(BLANKS).lower() in WORDS for level in column.levels)
 
 
 def _with_kind(reading: _Reading, name: str) -> Column:
@@ -224,11 +237,11 @@ def _with_kind(reading: _Reading, name: str) -> Column:
         column = _kind_of(reading, name, counts)
     known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
     typed = reading.public.types[name].kind != TEXT
-    if typed or column.kind in (BOOLEAN, CATEGORY):
-        lacking = float(counts[MISSING])
+    if typed or column.has_levels:
+        lacking, noise = float(counts[MISSING]), reading.class_noise
     else:  # what is not of the kind is missing
-        lacking = float(counts.sum() - counts[list(known[column.kind])].sum())
-    noise = reading.class_noise * (1.0 if typed or column.has_levels else sqrt(len(counts)))
+        own = counts[list(known[column.kind])]
+        lacking, noise = reading.records - float(own.sum()), reading.class_noise * sqrt(own.size)
     column = replace(column, n_missing=max(lacking, 0.0))
     if name in reading.public.named or lacking <= MOST_MISSING * reading.records + CERTAIN * noise:
         return column

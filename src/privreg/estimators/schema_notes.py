@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from privreg._format import listed, number
+from privreg._format import listed, number, shown
 from privreg.data.schema import Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
@@ -28,13 +28,14 @@ def incomplete(schema: Schema, counted: float) -> list[str]:
 
 def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
     """What the levels in the model are compared with."""
-    used, features = set(rows), schema.rows
-    notes = []
+    used, compared, unlisted = set(rows), [], False
     for source, column in enumerate(schema):
-        own = [f for f in features if f.source == source and f.code is not None]
-        shown = [f for f in own if f.row in used]
-        if not shown or column.reference is None or column.left_out:
+        own = [f.row for f in schema.rows if f.source == source and f.code is not None]
+        if column.left_out or column.reference is None or used.isdisjoint(own):
             continue
-        others = "" if len(shown) == len(own) else " and the levels that are not in the model"
-        notes.append(f"{column.name}: each row is the difference from {column.levels[column.reference]}{others}.")
-    return notes
+        compared.append(f"{shown(column.name)} with {shown(str(column.levels[column.reference]))}")
+        unlisted |= not used.issuperset(own)
+    if not compared:
+        return []
+    also = " Levels that are not listed count as the reference." if unlisted else ""
+    return [f"Levels are compared with a reference: {', '.join(compared)}.{also}"]

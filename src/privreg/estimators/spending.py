@@ -43,13 +43,15 @@ class Spending:
         self, account: AdaptiveAccount, source: Source, public: Public, people: bool, shares: Shares
     ) -> Schema:
         """The same with an account that goes on to pay for more."""
-        return read(account, self.cut(source) if people else source, public, shares, self.rows)
+        noise = self.noise.apart()
+        with account.drawing_from(noise):
+            return read(account, self._cut(source, noise) if people else source, public, shares, self.rows)
 
-    def cut(self, source: Source) -> Source:
+    def _cut(self, source: Source, noise: Noise) -> Source:
         """The rows that people have in what is counted."""
         persons = source.row_identities()
         chosen = np.zeros(persons.size, bool)
-        chosen[kept_rows(persons, self.rows, self.noise)] = True
+        chosen[kept_rows(persons, self.rows, noise)] = True
         return source.keep(chosen)
 
     def records(self, source: Source, schema: Schema, people: bool) -> Engine:

@@ -80,7 +80,6 @@ def common_values(source: Source, columns: Sequence[str], least: int) -> dict[st
     First records are counted by hashes of their values, in memory that does not depend on how many values there are;
     then only values in buckets with enough records are counted themselves. So it finds exactly those values.
     """
-    source.prepare_levels(columns)
     counted = source.total_cells(CountBuckets(tuple(columns)), columns)
     enough = {name: counts >= least for name, counts in zip(columns, counted, strict=True)}
     found: Tallies = source.total_cells(TallyValues(enough), columns)
@@ -97,7 +96,7 @@ class CountBuckets:
         counts = np.zeros((len(self.columns), BUCKETS), np.int64)
         for row, name in zip(counts, self.columns, strict=True):
             values, times = tally(cells[name])
-            np.add.at(row, buckets_of(values), times)
+            row += np.bincount(buckets_of(values), times, BUCKETS).astype(np.int64)  # exact below 2⁵³
         return counts
 
 

@@ -1,7 +1,8 @@
 """The only way from data to noise: each event is checked against the budget and recorded before its draw."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from math import sqrt
 from typing import ClassVar, NamedTuple
@@ -56,6 +57,15 @@ class Account(ABC):
     def receipt(self, unit: str = ONE_RECORD) -> Receipt:
         """What was spent so far."""
         return Receipt(tuple(self._made), self._budget, self._noise.private, unit, self._rows, self.composition)
+
+    @contextmanager
+    def drawing_from(self, noise: Noise) -> Iterator[None]:
+        """Meanwhile noise comes from here."""
+        own, self._noise = self._noise, noise
+        try:
+            yield
+        finally:
+            self._noise = own
 
     @abstractmethod
     def _allow(self, event: Event) -> None:

@@ -9,6 +9,8 @@ test or an experiment with a seed says something about the private path. The int
 - `uniform`: an integer of [low, high), however large, each with the same probability;
 - `groups`: for each record a group, independent and uniform;
 - `sample`: for each record whether it is kept, independent, with probability exactly kept/2³².
+
+`apart` is a source of its own for a part of a fit.
 """
 
 import os
@@ -38,6 +40,7 @@ class Noise(Protocol):
     def uniform(self, low: int, high: int) -> int: ...
     def groups(self, records: int, groups: int) -> Int64: ...
     def sample(self, records: int, kept: int) -> Bool: ...
+    def apart(self) -> "Noise": ...
 
 
 def noise_for(random_state: Any) -> Noise:
@@ -92,6 +95,9 @@ class OpenDPNoise:
     def sample(self, records: int, kept: int) -> Bool:
         return _coins(os.urandom, records, kept)  # privacy does rest on this draw (docs/proofs/sampling.md)
 
+    def apart(self) -> "OpenDPNoise":
+        return self  # it has no state
+
 
 class SeededNoise:
     """The same laws from a numpy generator, for tests and experiments. Not private."""
@@ -131,6 +137,10 @@ class SeededNoise:
 
     def sample(self, records: int, kept: int) -> Bool:
         return _coins(self._generator.bytes, records, kept)
+
+    def apart(self) -> "SeededNoise":
+        """Another stream, which leaves this one where it is: with or without it, the same draws follow."""
+        return SeededNoise(self._generator.spawn(1)[0])
 
     def _two_sided_geometric(self, size: int, scale: float) -> Int64:
         success = -np.expm1(-1 / scale)

@@ -85,7 +85,7 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _chosen(self) -> list[int]:
         """The columns of the model in the order chosen."""
-        return list(dict.fromkeys(term.column for term in self.model_.terms))
+        return list(dict.fromkeys(term.column for term in self.model_.terms if term.sure))
 
     def confidence_interval(self, z: float = Z95) -> Float64:
         """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""

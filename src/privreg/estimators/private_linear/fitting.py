@@ -64,10 +64,16 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append("the model is a constant: the target's spread drowned in noise, or is tiny beside its size.")
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
         texts.append("the centre of the target is unreliable at this budget: all predictions may be far off.")
+    features = setting.engine.features
     if state.lost:
-        names = listed([setting.engine.features[j].name for j in state.lost])
-        its = "its" if len(state.lost) == 1 else "their"
-        texts.append(f"{names}: too little data at this budget to find {its} scale; left out.")
+        names = listed([features[j].name for j in state.lost])
+        texts.append(f"{names}: too few records at this budget, or nearly all; left out.")
+    if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
+        its = "its" if len(guessed) == 1 else "their"
+        texts.append(
+            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the table. "
+            "Predictions use little more than whether a value is high or low."
+        )
     if state.terms and state.doubt > DOUBTFUL:
         texts.append("most of what the fit found may be noise.")
     return texts

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privreg._json import entries, fields, number, numbers, require, whole
+from privreg._json import entries, fields, flag, number, numbers, require, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
 
@@ -36,16 +36,25 @@ class Scale:
 
 @dataclass(frozen=True)
 class Term:
-    """One column of the model's design, made from feature column `column`."""
+    """One column of the model's design, made from feature column `column`.
+
+    If nothing stood out from the noise (`sure` is False), the scale is a guess. Such a term tells little more than on
+    which side of the centre a value lies: it serves predictions, but has no coefficient that means anything.
+    """
 
     column: int
     scale: Scale
+    sure: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": self.column, **self.scale.to_dict(), "sure": self.sure}
 
     @classmethod
     def from_dict(cls, record: Any, what: str, columns: int) -> "Term":
-        fields(record, "column centre limit unit")
+        fields(record, "column centre limit unit sure")
         column = whole(record["column"], f"{what}: column", 0, columns - 1)
-        return cls(column, Scale.from_dict({key: value for key, value in record.items() if key != "column"}, what))
+        scale = {key: value for key, value in record.items() if key not in ("column", "sure")}
+        return cls(column, Scale.from_dict(scale, what), flag(record["sure"], what))
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class WinsorisedModel:
         """As in a model file, which calls the target "label"."""
         return {
             "label": self.target.to_dict(),
-            "terms": [{"column": term.column, **term.scale.to_dict()} for term in self.terms],
+            "terms": [term.to_dict() for term in self.terms],
             "theta": self.theta.tolist(),
             "covariance": [[v if isfinite(v) else None for v in row] for row in self.covariance.tolist()],
         }
@@ -93,11 +102,14 @@ class WinsorisedModel:
     def in_units(self, columns: int) -> Float64:
         """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.
 
-        Inside all limits every term is linear; where a column has two terms their slopes add up.
+        Inside all limits every term is linear; where a column has two terms their slopes add up. Terms whose scale is a
+        guess count as 0, as they do at their centre.
         """
         matrix = np.zeros((columns + 1, len(self.theta)))
         matrix[columns, 0] = self.target.unit
         for t, term in enumerate(self.terms, 1):
+            if not term.sure:
+                continue
             slope = self.target.unit / term.scale.unit
             matrix[term.column, t] = slope
             matrix[columns, t] = -slope * term.scale.centre
@@ -118,6 +130,8 @@ class WinsorisedModel:
     def intervals(self, columns: int) -> Float64:
         """Low and high end of the stretch in which the model is linear in each column; NaN for columns not in it."""
         ends = np.full((columns, 2), np.nan)
-        for term in reversed(self.terms):  # a column's first term has the narrower limits
+        for term in reversed(
+            [term for term in self.terms if term.sure]
+        ):  # a column's first term has the narrower limits
             ends[term.column] = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
         return ends

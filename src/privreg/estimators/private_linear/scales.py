@@ -1,4 +1,4 @@
-"""Where the values of columns lie and how far they spread: the terms of the design, and columns that have no scale."""
+"""Where the values of columns lie and how far they spread: the terms of the design, and columns without one."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -28,9 +28,10 @@ class _Found(NamedTuple):
 
 
 def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
-    """Terms for these columns; those without a scale are left out. Second terms, for long tails, come after all others.
+    """Terms for these columns. Second terms, for long tails, come after all others.
 
-    Of levels it is known how many records have them, and that is their scale.
+    Of levels it is known how many records have them, and that is their scale; levels that hardly any record has, or
+    nearly all have, are left out.
     """
     features = setting.engine.features
     searched = [j for j in chosen if features[j].share is None]
@@ -43,15 +44,15 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
         if j not in found and scale is not None:
             first.append((Term(j, scale), 1.0))
             continue
-        if j not in found or not found[j][0].spread.sure:
+        if j not in found:
             lost.append(j)
             continue
         narrow, *wider = found[j]
-        first.append((Term(j, narrow.scale), narrow.spread.mean_square))
+        first.append((Term(j, narrow.scale, narrow.spread.sure), narrow.spread.mean_square))
         for wide in wider:
             enough = wide.spread.beyond(narrow.spread.limit) * setting.records >= SECOND_TERM
             if enough and len(chosen) + len(second) < setting.room:
-                second.append((Term(j, wide.scale), wide.spread.mean_square))
+                second.append((Term(j, wide.scale, wide.spread.sure), wide.spread.mean_square))
     return state.with_terms([*first, *second], lost)
 
 

@@ -62,7 +62,7 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
     """
-    if size < SMALLEST_SIZE:
+    if size < SMALLEST_SIZE or not available:
         return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
     capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
     columns = min(available, max(FEWEST_COLUMNS, capacity))

@@ -54,7 +54,7 @@ class State:
     target: Scale
     spread: Spread  # of the target
     terms: tuple[Term, ...] = ()
-    lost: tuple[int, ...] = ()  # columns whose scale was not found
+    lost: tuple[int, ...] = ()  # levels that are too rare, or too common, to be used
     squares: float = 1.0  # mean squared norm of a record in the frame
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))
