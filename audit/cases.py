@@ -1,41 +1,32 @@
-"""What is recorded and replayed: every estimator, in the regimes in which it does different things, and the command."""
+"""What is recorded and replayed: every estimator, in the regimes in which it does different things, and commands."""
 
-import re
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
-from typer.testing import CliRunner
 
-from audit.neighbours import LEVELS, Cells, make_table
-from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, Neighbour, odd_cell, odd_neighbour, people_table
-from privreg import BoostedAdaSSP, DPKendall, ParquetTable, PrivateLinearRegression, SubLasso, TukeyRegression
-from privreg.cli import run_fit
-from privreg.cli.app import app
-from privreg.engines import parquet
+from audit import texts
+from audit.fits import (
+    SOME_COLUMNS,
+    Case,
+    Released,
+    fit_by_time,
+    fit_dask,
+    fit_estimator,
+    fit_files,
+    fit_lists,
+    fit_texts,
+    fit_texts_in_dask,
+    fit_with_schema,
+    known_schema,
+    run_command,
+    run_text_command,
+)
+from audit.neighbours import Cells, make_table
+from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, odd_cell, odd_neighbour, people_table
+from audit.texts import Texts, make_texts, text_neighbour
+from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
 from privreg.estimators.select_then_regress import SelectThenRegress
-from privreg.privacy.receipt import Receipt
-
-Released = tuple[dict[str, Any], Receipt]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A way to make tables, and a fit."""
-
-    what: str
-    table: Callable[[np.random.Generator], Cells]
-    fit: Callable[[Cells], Released]
-    share: float = 1.0
-    rows: int = 1  # records that one unit of privacy may own
-    neighbour: Neighbour | None = None  # other than those of audit/neighbours.py
-
 
 Span = tuple[int, int]
 
@@ -63,208 +54,6 @@ def _case(
     return Case(what, draw, fit, share, rows)
 
 
-def fit_files(estimator: Any, cells: Cells) -> Released:
-    """The same, from Parquet files with small row groups, which are read in small parts."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {f"x{j}": cells.numbers[:, j] for j in range(cells.numbers.shape[1] - 1)}
-    if cells.levels is not None:
-        columns["region"] = pa.array(cells.levels, pa.string())
-    table = pa.table({**columns, "y": cells.numbers[:, -1]})
-    with tempfile.TemporaryDirectory() as folder, patch.object(parquet, "PART_ROWS", 50):
-        for first in range(0, max(table.num_rows, 1), 120):
-            pq.write_table(table.slice(first, 120), Path(folder) / f"part.{first}.parquet", row_group_size=40)
-        return _fitted(estimator, cells, ParquetTable(folder), "y", "float64")
-
-
-def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Released:
-    """Fit to the cells as an array, or as a data frame if they have a category; return all that leaves the fit."""
-    return _fitted(estimator, cells, *_input(cells, kind), kind)
-
-
-def _fitted(
-    estimator: Any, cells: Cells, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None
-) -> Released:
-    if cells.levels is not None:
-        estimator.set_params(categories={"region": list(LEVELS)})
-    stages: list[str] = []
-    estimator.set_params(progress=stages.append)
-    if groups is None and cells.people is not None:
-        groups = np.fromiter(cells.people, object, len(cells.people))
-    estimator.fit(X, y) if groups is None else estimator.fit(X, y, groups=groups)
-    estimator.set_params(progress=None)
-    released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
-    use = estimator.predict if hasattr(estimator, "predict") else estimator.transform
-    others = _input(_elsewhere(cells), kind)[0] if others is None else others
-    if isinstance(X, ParquetTable) and cells.levels is None:
-        import pandas as pd
-
-        others = pd.DataFrame(others, columns=list(estimator.feature_names_in_))
-    released |= {"stages": stages, "predictions": frozen(use(others))}
-    if hasattr(estimator, "summary"):
-        released["summary"] = estimator.summary()
-        with tempfile.TemporaryDirectory() as folder:
-            estimator.save(Path(folder) / "model.json")
-            released["model file"] = (Path(folder) / "model.json").read_bytes()
-    return released, estimator.receipt_
-
-
-def _elsewhere(cells: Cells) -> Cells:
-    """A few records that are the same for all tables of this shape, to predict."""
-    numbers = np.outer([0.0, 1.0, -3.5, 1e6, np.nan], np.ones(cells.numbers.shape[1]))
-    return Cells(numbers, None if cells.levels is None else (*LEVELS, None, "unheard of"))
-
-
-def _input(cells: Cells, kind: str) -> tuple[Any, Any]:
-    X, y = cells.numbers[:, :-1], cells.numbers[:, -1]
-    if cells.levels is None:
-        with np.errstate(all="ignore"):
-            return X.astype(kind), y
-    import pandas as pd
-    import polars as pl
-
-    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
-    if X.shape[1] % 2:
-        return pd.DataFrame({**columns, "region": pd.Series(cells.levels, dtype=object)}), y
-    return pl.DataFrame({**columns, "region": pl.Series(cells.levels, dtype=pl.String)}), y
-
-
-def frozen(value: Any) -> Any:
-    """A copy that can be compared bit for bit: numbers by their bits, arrays by their bytes, objects by their parts."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return str(value.dtype), value.shape, value.tobytes()
-    if isinstance(value, float | np.floating):
-        return float(value).hex()
-    if isinstance(value, dict):
-        return {key: frozen(v) for key, v in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [frozen(v) for v in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: frozen(getattr(value, f.name)) for f in fields(value)}
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__qualname__)
-    return frozen(vars(value)) if hasattr(value, "__dict__") else repr(value)
-
-
-def numbers_in(value: Any) -> list[float]:
-    """The finite numbers in what `frozen` gave."""
-    if isinstance(value, tuple) and value and value[0] == "float64":
-        array = np.frombuffer(value[2])
-        return array[np.isfinite(array)].tolist()
-    if isinstance(value, dict | list):
-        parts = value.values() if isinstance(value, dict) else value
-        return [number for part in parts for number in numbers_in(part)]
-    return [float.fromhex(value)] if isinstance(value, str) and _HEX.fullmatch(value) else []
-
-
-_HEX = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-]\d+")
-_TIMES = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.+Z-]+)?")
-
-
-def run_command(cells: Cells, *options: str) -> Released:
-    """`privreg fit` on a CSV file, with everything it can write. What is compared is all of it, but for times."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _write_csv(cells, folder / "data.csv")
-        ledger = str(folder / "ledger")
-        CliRunner().invoke(app, ["ledger", "create", ledger, "--dataset", "d", "--epsilon", "9", "--delta", "0.1"])
-        given = ["fit", str(folder / "data.csv"), "--target", "y", "--epsilon", "3", "--delta", "1e-3", "--out"]
-        given += [str(folder / "m.json"), "--report", str(folder / "r.html"), "--ledger", ledger, "--dataset", "d"]
-        if cells.levels is not None:
-            given += ["--category", f"region={','.join(LEVELS)}"]
-        if cells.people is not None:
-            given += ["--person", "who"]
-        given += options
-        stages: list[str] = []
-        with patch.object(run_fit, "stages", partial(_stages, stages)):
-            ran = CliRunner().invoke(app, given)
-        if ran.exit_code:
-            raise RuntimeError(ran.stderr.replace(name, ""))
-        released = {"stdout": ran.stdout, "stderr": ran.stderr, "stages": "\n".join(stages)}
-        released |= {name: (folder / name).read_text() for name in ("m.json", "r.html")}
-        released["ledger"] = CliRunner().invoke(app, ["ledger", "history", ledger, "--json"]).stdout
-        from privreg import load_model
-
-        receipt = load_model(folder / "m.json").receipt_
-    return {key: _TIMES.sub("", text.replace(name, "")) for key, text in released.items()}, receipt
-
-
-@contextmanager
-def _stages(told: list[str]) -> Iterator[Callable[[str], None]]:
-    yield told.append
-
-
-def _write_csv(cells: Cells, path: Path) -> None:
-    names = [*(f"x{j}" for j in range(cells.numbers.shape[1] - 1)), "y"]
-    texts = {"region": cells.levels, "who": cells.people}
-    lines = [",".join([*names, *(name for name, column in texts.items() if column is not None)])]
-    for i, record in enumerate(cells.numbers.tolist()):
-        text = [column[i] or "" for column in texts.values() if column is not None]
-        lines.append(",".join([*map(repr, record), *text]))
-    written = [line.encode() for line in lines]
-    if cells.odd is not None:
-        written.insert(1 + cells.odd[0], cells.odd[1])
-    path.write_bytes(b"\n".join(written) + b"\n")
-
-
-def fit_lists(estimator: Any, cells: Cells) -> Released:
-    """Fit to lists, one of whose rows may be odd."""
-    rows, target = cells.numbers[:, :-1].tolist(), cells.numbers[:, -1].tolist()
-    if cells.odd is not None:
-        rows.insert(*cells.odd)
-        target.insert(cells.odd[0], 0.0)
-    return _fitted(estimator, cells, rows, target, "float64")
-
-
-def fit_by_time(estimator: Any, cells: Cells) -> Released:
-    """Fit with people who are told apart by a point in time with a time zone."""
-    import pandas as pd
-
-    seconds = pd.Series(np.array(["NaT" if p is None else p for p in cells.people or ()], "M8[s]"))
-    groups = seconds.dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
-    return _fitted(estimator, cells, cells.numbers[:, :-1], cells.numbers[:, -1], "float64", groups=groups)
-
-
-def _series(values: list[Any]) -> Any:
-    """As pandas has it, unless a value cannot be what it takes the others for."""
-    import pandas as pd
-
-    try:
-        return pd.Series(values)
-    except UnicodeEncodeError:
-        return pd.Series(values, dtype=object)
-
-
-def fit_dask(estimator: Any, cells: Cells) -> Released:
-    """Fit to a Dask frame whose partitions are what pandas makes of their cells; one cell may be odd."""
-    import dask.dataframe as dd
-    import pandas as pd
-
-    x, y = cells.numbers[:, 0], cells.numbers[:, -1]
-    columns: dict[str, Any] = {
-        "x": x,
-        "flag": x > 0,
-        "town": np.where(x > 1, "a", "b"),
-        "who": np.arange(len(x)),
-        "y": y,
-    }
-    meta = pd.DataFrame({name: column[:0] for name, column in columns.items()})
-    lists = {name: column.tolist() for name, column in columns.items()}
-    if cells.odd is not None:
-        at, (odd, cell) = cells.odd
-        usual = {"x": 0.5, "flag": True, "town": "a", "who": -1, "y": 0.5}
-        for name, column in lists.items():
-            column.insert(at, cell if name == odd else usual[name])
-    size = max(len(lists["x"]) // 2, 1)
-    places = [slice(0, size), slice(size, 2 * size), slice(2 * size, None)]
-    parts = [pd.DataFrame({name: _series(column[p]) for name, column in lists.items()}) for p in places]
-    estimator.set_params(categories={"town": ["a", "b"]})
-    frame = dd.from_map(lambda part: parts[part], range(3), meta=meta)
-    new = pd.DataFrame({"x": [0.0, 1e6], "flag": [True, False], "town": ["a", "b"]})
-    return _fitted(estimator, cells, frame, "y", "float64", groups="who", others=new)
-
-
 _SEEDED: dict[str, Any] = {"n_jobs": 1, "random_state": 1}
 
 
@@ -272,14 +61,14 @@ def _flagship(epsilon: float, delta: float, **options: Any) -> Callable[[], Priv
     return lambda: PrivateLinearRegression(epsilon, delta, **options, **_SEEDED)
 
 
-def _two_parts(selection: str, regression: str, epsilon: float) -> Callable[[], SelectThenRegress]:
-    return lambda: SelectThenRegress(selection, regression, 2, epsilon, 1e-2, **_SEEDED)
+def _two_parts(selection: str, regression: str, epsilon: float, **more: Any) -> Callable[[], SelectThenRegress]:
+    return lambda: SelectThenRegress(selection, regression, 2, epsilon, 1e-2, **more, **_SEEDED)
 
 
 _ODD_PEOPLE = people_table(PEOPLE, NEW_PEOPLE)
 _PEOPLE_BY_TIME = people_table(range(50), (FAR, -FAR, 10**11))
 
-CASES = {
+NUMBERS = {
     "PrivateLinearRegression": _case("all columns", _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=3),
     "PrivateLinearRegression, screening": _case(
         "columns are chosen", _flagship(1, 1e-3), n=(200, 300), d=(8, 12), share=2
@@ -401,6 +190,128 @@ CASES = {
         lambda cells: fit_dask(_flagship(5, 1e-2, rows_per_person=2)(), cells),
         0.15,
         rows=2,
-        neighbour=odd_cell(("x", "flag", "town", "who", "y"), "who"),
+        neighbour=odd_cell(("x", "flag", "town", "who", "y")),
     ),
 }  # fmt: skip
+
+
+def _text_case(
+    what: str,
+    make: Callable[[], Any],
+    *,
+    n: Span = (100, 400),
+    share: float = 1.0,
+    rows: int = 1,
+    columns: tuple[str, ...] = (),
+    fit: Callable[..., Released] = fit_texts,
+    **how: bool,
+) -> Case:
+    """A fit to a table of text. With `rows` above one its records belong to people, of whom so many are kept."""
+
+    def draw(rng: np.random.Generator) -> Texts:
+        return make_texts(rng, int(rng.integers(n[0], n[1] + 1)), people=rows > 1, columns=columns)
+
+    return Case(what, draw, lambda table: fit(make(), table, **how), share, rows, text_neighbour, texts.KINDS)
+
+
+def _text_command(what: str, *given: str, share: float = 0.4, rows: int = 1) -> Case:
+    def draw(rng: np.random.Generator) -> Texts:
+        return make_texts(rng, int(rng.integers(100, 400)), people=rows > 1)
+
+    return Case(what, draw, lambda table: run_text_command(table, *given), share, rows, text_neighbour, texts.KINDS)
+
+
+def _table_with_schema(rng: np.random.Generator) -> Texts:
+    known_schema()
+    return make_texts(rng, int(rng.integers(100, 400)), columns=SOME_COLUMNS)
+
+
+_TWO: dict[str, Any] = {"rows_per_person": 2}
+_FILL: dict[str, Any] = {"missing": "fill"}
+
+TEXTS = {
+    "PrivateLinearRegression, text": _text_case(
+        "a data frame of objects, text and categories", _flagship(8, 1e-2), share=3
+    ),
+    "PrivateLinearRegression, text, fill": _text_case(
+        "the same, and missing values are filled in", _flagship(8, 1e-2, **_FILL), share=2
+    ),
+    "PrivateLinearRegression, text, k": _text_case(
+        "the same, and two columns or levels are chosen", _flagship(8, 1e-2, k=2), share=1
+    ),
+    "PrivateLinearRegression, text, few records": _text_case(
+        "too few records to tell what a column holds", _flagship(1, 1e-4), n=(0, 60), share=0.5
+    ),
+    "PrivateLinearRegression, text, people": _text_case(
+        "one person more or less, with equal or different new values", _flagship(12, 1e-2, **_TWO), share=2, rows=2
+    ),
+    "PrivateLinearRegression, text, people, fill": _text_case(
+        "the same, and missing values are filled in", _flagship(12, 1e-2, **_TWO, **_FILL), rows=2
+    ),
+    "PrivateLinearRegression, text, Parquet": _text_case(
+        "files with text and a category", _flagship(8, 1e-2), files=True
+    ),
+    "PrivateLinearRegression, text, Parquet, people": _text_case(
+        "files with text, and people", _flagship(12, 1e-2, **_TWO, **_FILL), share=0.5, rows=2, files=True
+    ),
+    "PrivateLinearRegression, text, Dask": _text_case(
+        "a Dask frame of objects", _flagship(8, 1e-2), share=0.15, fit=fit_texts_in_dask
+    ),
+    "PrivateLinearRegression, text, Dask, people": _text_case(
+        "a Dask frame of objects, and people", _flagship(12, 1e-2, **_TWO), share=0.1, rows=2, fit=fit_texts_in_dask
+    ),
+    "PrivateLinearRegression, schema": Case(
+        "a schema that was released before",
+        _table_with_schema,
+        lambda table: fit_with_schema(_flagship(8, 1e-2)(), table),
+        neighbour=text_neighbour,
+        kinds=texts.KINDS,
+    ),
+    "SchemaReader": _text_case("a table is read, and nothing more", lambda: SchemaReader(4, 1e-2, **_SEEDED), share=2),
+    "SchemaReader, fill, people": _text_case(
+        "the same with centres, and people", lambda: SchemaReader(8, 1e-2, **_TWO, **_FILL, **_SEEDED), rows=2
+    ),
+    "DPKendall, text": _text_case("reading, then three rounds", lambda: DPKendall(3, 20, 1e-2, **_SEEDED)),
+    "DPKendall, text, people": _text_case(
+        "the same for people", lambda: DPKendall(2, 30, 1e-2, **_TWO, **_FILL, **_SEEDED), rows=2
+    ),
+    "SubLasso, text": _text_case("reading, then votes", lambda: SubLasso(2, 20, 1e-2, **_FILL, **_SEEDED)),
+    "SubLasso, text, people": _text_case(
+        "the same for people", lambda: SubLasso(2, 30, 1e-2, **_TWO, **_SEEDED), share=0.5, rows=2
+    ),
+    "TukeyRegression, text": _text_case(
+        "reading, then a test", lambda: TukeyRegression(30, 1e-2, group_size=6, **_FILL, **_SEEDED)
+    ),
+    "TukeyRegression, text, people": _text_case(
+        "the same for people", lambda: TukeyRegression(60, 1e-2, group_size=6, **_TWO, **_SEEDED), share=0.5, rows=2
+    ),
+    "BoostedAdaSSP, text": _text_case(
+        "reading, then five rounds", lambda: BoostedAdaSSP(20, 1e-2, rounds=5, **_FILL, **_SEEDED)
+    ),
+    "BoostedAdaSSP, text, people": _text_case(
+        "the same for people", lambda: BoostedAdaSSP(30, 1e-2, rounds=5, **_TWO, **_SEEDED), share=0.5, rows=2
+    ),
+    "K-Tukey, text": _text_case("reading, then " + _PARTS, _two_parts("kendall", "tukey", 40, **_FILL)),
+    "L-BAS, text": _text_case("reading, then " + _PARTS, _two_parts("sublasso", "adassp", 30), share=0.5),
+    "K-BAS, text, people": _text_case(
+        "the same for people", _two_parts("kendall", "adassp", 40, **_TWO), share=0.5, rows=2
+    ),
+    "L-Tukey, text, people": _text_case(
+        "the same for people", _two_parts("sublasso", "tukey", 60, **_TWO, **_FILL), share=0.5, rows=2
+    ),
+    "privreg fit, text": _text_command("the command on a CSV file with text", "fit"),
+    "privreg fit, text, fill": _text_command("the same with --missing fill", "fit", "--missing", "fill", share=0.3),
+    "privreg fit, text, people": _text_command(
+        "the same with --person and --json", "fit", "--rows-per-person", "2", "--json", share=0.3, rows=2
+    ),
+    "privreg fit, text, by a plan": _text_command(
+        "the same with --method", "fit", "--method", "K-BAS", "--k", "2", share=0.2
+    ),
+    "privreg schema": _text_command("the command that only reads", "schema", share=0.4),
+    "privreg schema, people": _text_command(
+        "the same with --person and --missing fill", "schema", "--rows-per-person", "2", "--missing", "fill",
+        share=0.3, rows=2,
+    ),
+}  # fmt: skip
+
+CASES = NUMBERS | TEXTS

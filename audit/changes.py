@@ -47,7 +47,7 @@ def changed(before: Call, after: Call, rows: int = 1) -> float:
         cost += _squares(two[above], one[above]) / Fraction(step.off_scale) ** 2
         return _part(cost, step.mu_squared * rows**2) ** 0.5
     if isinstance(step, LevelCounts):
-        moved = _squares(two[1], one[1]) + _moved_counts(one[0].tolist(), two[0].tolist())
+        moved = _squares(two[1], one[1]) + sum(d**2 for d in moved_values(before, after).values())
         return _part(moved, step.columns * step.grid**2 * rows**2) ** 0.5
     assert isinstance(step, ProposeTestRelease)
     nested = max(_moved_depth(one, two, step), _moved_depth(two, one, step))
@@ -67,15 +67,19 @@ def _squares(one: Any, two: Any) -> int:
     return sum((int(a) - int(b)) ** 2 for a, b in zip(one.ravel(), two.ravel(), strict=True))
 
 
-def _moved_counts(one: list[int], two: list[int]) -> int:
-    """The least sum of squares, if counts are of values in the same order and some occur in one of the tables only."""
-    best = [sum(b**2 for b in two[:j]) for j in range(len(two) + 1)]
-    for a in one:
-        row = [best[0] + a**2]
-        for j, b in enumerate(two):
-            row.append(min(best[j] + (a - b) ** 2, best[j + 1] + a**2, row[j] + b**2))
-        best = row
-    return best[-1]
+def moved_values(before: Call, after: Call) -> dict[tuple[str, str], int]:
+    """How far the counts of values moved, by column and value, for those that did.
+
+    One that is no candidate on one of the tables has there at most one record less than a candidate needs.
+    """
+    step = before.step
+    assert isinstance(step, LevelCounts)
+    below = (step.least - 1) * step.grid
+    one, two = (
+        {key: int(count) for key, count in zip(c.statistic[2], c.statistic[0], strict=True)} for c in (before, after)
+    )
+    moved = {key: two.get(key, below) - one.get(key, below) for key in {**one, **two}}
+    return {key: change for key, change in moved.items() if change}
 
 
 def _changes(one: Any, two: Any) -> tuple[int, int]:

@@ -220,7 +220,7 @@ def calls_of(act: Callable[[Free, Any], Any], one: Any, two: Any) -> list[Pair]:
 def fits(model: Any, one: Float64, new: Sequence[float], seed: int = 0) -> list[Pair]:
     """The steps of a fit on a table, the label last, and on one with a new record after all others."""
     two = np.vstack([one, new])
-    return replay(lambda table: model.fit(table[:, :-1], table[:, -1]), one, two, Added((len(one),)), seed)
+    return replay(lambda table: model.fit(table[:, :-1], table[:, -1]), one, two, Added(len(one), 1), seed)
 
 
 # ---- what the scores prove

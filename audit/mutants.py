@@ -8,10 +8,10 @@ Checks that find something wrong without any bug would prove nothing, so they ar
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,17 @@ import pandas as pd
 
 from audit import bits, blackbox, fuzz, results
 from audit.bugs import BUGS
+from audit.cases import CASES
 from audit.draws import wrong_laws, wrong_sources
-from audit.neighbours import KINDS
 from audit.replay import CHECKS, check_pair
-from privreg import DPKendall, Ledger, LedgerError, PrivateLinearRegression, PublicLevelsWarning
+from privreg import DPKendall, Ledger, LedgerError, PrivateLinearRegression
+from privreg.data.schema import CATEGORY, NUMBER, Column, Schema
 from privreg.privacy.noise import OpenDPNoise, SeededNoise
 
 
 def pairs_of(case: str) -> int:
     """How many pairs a bug is looked for in: every kind of record, added and removed; few for the slow command."""
-    return 5 if case.startswith("privreg") else 3 * len(KINDS)
+    return 5 if case.startswith("privreg") else 3 * len(CASES[case].kinds)
 
 
 def replayed(case: str) -> set[str]:
@@ -68,12 +69,27 @@ def takes_other_people() -> bool:
 
 
 def says_nothing_of_levels() -> bool:
-    """Whether levels that came with a type are used without a warning."""
-    frame = pd.DataFrame({"t": pd.Categorical(["a", "b"] * 15), "x": 1.0})
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        told = DPKendall(1, 1.0).fit(frame, np.ones(30)).warnings_
-    return not told or not any(issubclass(w.category, PublicLevelsWarning) for w in warned)
+    """Whether levels that came with a type are used without a word, or without being asked to."""
+    frame, y = pd.DataFrame({"t": pd.Categorical(["a", "b"] * 15, ["a", "b", "c"]), "x": 1.0}), np.ones(30)
+    asked = DPKendall(1, 1.0, categories="dtype").fit(frame, y)
+    if asked.schema_.columns[0].levels != ("a", "b", "c") or not any("public" in text for text in asked.warnings_):
+        return True
+    return "c" in DPKendall(1, 40.0, 1e-2, random_state=1).fit(frame, y).schema_.columns[0].levels
+
+
+def has_a_say() -> bool:
+    """Whether a column that is left out changes a model, by values that it lacks."""
+    rng = np.random.default_rng(3)
+    columns = [Column("x", NUMBER), Column("t", CATEGORY, left_out="no value is common enough"), Column("z", NUMBER)]
+    schema = Schema((*columns[:2], replace(columns[2], left_out="too many missing values")))
+    x, text = rng.normal(size=200), np.array(["a", "b"] * 100, object)
+    models = []
+    for gaps in (slice(0, 0), slice(0, 90)):
+        frame = pd.DataFrame({"x": x, "t": text.copy(), "z": np.ones(200)})
+        frame.loc[frame.index[gaps], ["t", "z"]] = None
+        model = PrivateLinearRegression(3.0, 1e-3, schema=schema, random_state=1)
+        models.append(model.fit(frame, x + np.arange(200) % 3).coef_.tolist())
+    return models[0] != models[1]
 
 
 # Audits of each kind of step. The others are compositions of these.
@@ -100,7 +116,8 @@ OTHER: dict[str, tuple[str, Callable[[], bool]]] = {
     "source": ("private fits draw from OpenDP", lambda: bool(wrong_sources())),
     "ledger": ("a fit that dies is in the ledger", died_without_trace),
     "unit": ("a ledger of people takes no others", takes_other_people),
-    "levels": ("levels that came with a type are warned of", says_nothing_of_levels),
+    "levels": ("levels that came with a type are public only if asked for, and told of", says_nothing_of_levels),
+    "left out": ("a column that is left out has no say", has_a_say),
     "hostile input": ("one bad line changes nothing but itself, and is not quoted", fuzz.nasty_lines_found),
     "black box": ("no audit proves more than the claim", over_claim),
 }

@@ -1,13 +1,17 @@
 """Tables to fit on, and neighbours of them: one record, or one person, more or less."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audit.recording import Added
+from privreg.data.encode import encoded, numbers_in_raw
+from privreg.data.raw import TEXT, Raw, texts_of
+from privreg.data.schema import NUMBER, Schema
 
 Float64 = NDArray[np.float64]
 
@@ -28,12 +32,13 @@ class Cells:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def complete(self) -> NDArray[np.bool_]:
-        """Which records are used."""
-        used = np.all(np.isfinite(self.numbers), axis=1)
+    def raws(self) -> tuple[dict[str, Raw], Raw]:
+        """The columns that may lack values, by the names they have in all kinds of tables, and the target."""
+        columns = {f"x{j}": Raw(NUMBER, self.numbers[:, j]) for j in range(self.numbers.shape[1] - 1)}
+        columns["x"] = columns["x0"]  # as a Dask frame calls it
         if self.levels is not None:
-            used = used & np.array([level in LEVELS for level in self.levels], bool)
-        return used
+            columns["region"] = Raw(TEXT, texts_of(np.fromiter(self.levels, np.object_, len(self))))
+        return columns, Raw(NUMBER, self.numbers[:, -1])
 
     def insert(self, at: int, more: "Cells") -> "Cells":
         def joined(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> Any:
@@ -41,6 +46,23 @@ class Cells:
 
         numbers = np.insert(self.numbers, [at] * len(more), more.numbers, axis=0)
         return Cells(numbers, joined(self.levels, more.levels), joined(self.people, more.people))
+
+
+def complete_before(table: Any, row: int, schema: Schema) -> int:
+    """How many of the first rows are records by this schema. Only tells draws apart: a mistake would be an alarm."""
+    columns, target = table.raws()
+    return int(complete(columns, target, schema)[:row].sum())
+
+
+def complete(columns: Mapping[str, Raw], target: Raw, schema: Schema) -> NDArray[np.bool_]:
+    """Which rows have every value that is needed."""
+    with np.errstate(all="ignore"):
+        used = np.isfinite(numbers_in_raw(target, schema.target_mark))
+        for column in schema:
+            if not column.left_out and column.name in columns:
+                values = encoded(columns[column.name], column, schema.fill)
+                used &= values >= 0 if column.has_levels else np.isfinite(values)
+    return used
 
 
 def make_table(
@@ -123,9 +145,12 @@ def neighbour(rng: np.random.Generator, table: Cells, kind: str, released: Seque
         None if table.people is None else (None if kind == "mixed" else "somebody new",) * rows,
     )
     at = int(rng.choice([0, len(table), int(rng.integers(len(table) + 1))]))
-    before = int(table.complete()[:at].sum())
-    places = range(before, before + int(more.complete().sum()))
-    return table.insert(at, more), Added(tuple(places), tuple(range(at, at + rows)))
+    return table.insert(at, more), added_at(table, at, rows)
+
+
+def added_at(table: Any, row: int, most: int = 1, texts: frozenset[tuple[str, str]] | None = None) -> Added:
+    """So many records more, before this row of the table."""
+    return Added(row, most, partial(complete_before, table, row), texts=texts)
 
 
 def the_other_way(added: Added) -> Added:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from audit.fuzz.text import NASTY_LINES
-from audit.neighbours import Cells, make_table, neighbour
-from audit.recording import NOWHERE, Added
+from audit.neighbours import Cells, added_at, make_table, neighbour
+from audit.recording import Added
 
-Neighbour = Callable[[np.random.Generator, Cells, str, Sequence[float]], tuple[Cells, Added]]
+Neighbour = Callable[[np.random.Generator, Any, str, Sequence[float]], tuple[Any, Added]]
 
 # One record each: what ends a line would make several of it. Files of the audit have at most five columns.
 LINES = tuple(line for line in NASTY_LINES if not set(line) & set(b"\r\n") and len(line) < 10_000)
@@ -32,27 +32,24 @@ FAR = 2**62  # seconds: no date of Python's
 
 
 def odd_neighbour(records: Sequence[Any]) -> Neighbour:
-    """The table with one of these among its records. None of them is complete."""
+    """The table with one of these among its records."""
 
     def chosen(rng: np.random.Generator, table: Cells, kind: str, released: Sequence[float]) -> tuple[Cells, Added]:
         del kind, released
-        at, record = rng.integers(len(table) + 1), records[int(rng.integers(len(records)))]
-        return replace(table, odd=(int(at), record)), NOWHERE
+        at, record = int(rng.integers(len(table) + 1)), records[int(rng.integers(len(records)))]
+        return replace(table, odd=(at, record)), added_at(table, at)
 
     return chosen
 
 
-def odd_cell(columns: Sequence[str], who: str) -> Neighbour:
+def odd_cell(columns: Sequence[str]) -> Neighbour:
     """The table with one more record, of which one cell is odd."""
 
     def chosen(rng: np.random.Generator, table: Cells, kind: str, released: Sequence[float]) -> tuple[Cells, Added]:
         del kind, released
         at, column = int(rng.integers(len(table) + 1)), columns[int(rng.integers(len(columns)))]
         longer = replace(table, odd=(at, (column, CELLS[rng.integers(len(CELLS))])))
-        if column != who:
-            return longer, NOWHERE
-        place = int(table.complete()[:at].sum())  # a complete record, which belongs to nobody
-        return longer, Added((place,), (at,))
+        return longer, added_at(table, at)
 
     return chosen
 

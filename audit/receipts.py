@@ -17,7 +17,7 @@ from privreg.privacy.events import (
     ProposeTestRelease,
     SampledPicks,
 )
-from privreg.privacy.receipt import ADAPTIVE, ONE_RECORD, Receipt
+from privreg.privacy.receipt import ADAPTIVE, ONE_PERSON, ONE_RECORD, Receipt
 
 _MARGIN = 1e-6  # of floating point here
 _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
@@ -34,7 +34,10 @@ def wrong_receipt(receipt: Receipt, made: Sequence[Event], rows: int = 1) -> str
     epsilon, delta = receipt.epsilon, receipt.delta
     if epsilon > receipt.budget.epsilon or delta > receipt.budget.delta:
         return "the receipt's total is more than was asked for"
-    return _too_small(receipt, epsilon, delta) if made else None
+    if epsilon < sum(part.epsilon for part in receipt.parts):
+        return "the receipt's total is less than that of its parts"
+    found = (_too_small(part) for part in receipt.parts if part.own)
+    return next((text for text in found if text), None)
 
 
 def _entries(made: Sequence[Event]) -> tuple[Event, ...]:
@@ -50,21 +53,21 @@ def _entries(made: Sequence[Event]) -> tuple[Event, ...]:
     return tuple(entries)
 
 
-def _too_small(receipt: Receipt, epsilon: float, delta: float) -> str | None:
-    """Whether the total is less than the steps must cost."""
-    made = receipt.steps
+def _too_small(receipt: Receipt) -> str | None:
+    """Whether the total of a part is less than its steps must cost, if all records of a unit do the same."""
+    made, rows, epsilon, delta = receipt.own, receipt.rows, receipt.epsilon, receipt.delta
     if receipt.composition == ADAPTIVE:  # all in μ²
-        mu = receipt.rows * sqrt(sum(own_mu_squared(s) for s in made))
-        return _compare(gaussian_delta(epsilon, mu), delta - sum(own_extra(s, receipt.rows) for s in made))
+        mu = rows * sqrt(sum(own_mu_squared(s) for s in made))
+        return _compare(gaussian_delta(epsilon, mu), delta - sum(own_extra(s, rows) for s in made))
     draws = [s for s in made if isinstance(s, ProposeTestRelease)]
-    rest = epsilon - float(sum((own_draw(s, receipt.unit) for s in draws), Fraction()))
-    left = delta - sum(s.delta for s in draws) - sum(own_extra(s, 1) for s in made)
-    pure = [float(p) for s in made if (p := own_pure(s)) is not None]
-    mu = sqrt(sum(own_mu_squared(s) for s in made if own_pure(s) is None))
+    rest = epsilon - rows * float(sum((own_draw(s, receipt.unit) for s in draws), Fraction()))
+    left = delta - rows * sum(s.delta for s in draws) - sum(own_extra(s, rows) for s in made)
+    pure = [rows * float(p) for s in made if (p := own_pure(s)) is not None]
+    mu = rows * sqrt(sum(own_mu_squared(s) for s in made if own_pure(s) is None))
     if left <= 0 and (mu or sum(pure) > rest + _MARGIN * epsilon):
         return "the steps add up to more than the receipt's total"
-    picks = Counter(float(s.range / s.scale) for s in made if isinstance(s, Pick))
-    counts = Counter(float(s.sensitivity / s.scale) for s in made if isinstance(s, Laplace))
+    picks = Counter(float(rows * s.range / s.scale) for s in made if isinstance(s, Pick))
+    counts = Counter(float(rows * s.sensitivity / s.scale) for s in made if isinstance(s, Laplace))
     sampled = [s for s in made if isinstance(s, SampledPicks)]
     least = max(least_delta(rest, picks, counts, mu, lean, sampled) for lean in _LEANINGS)
     return None if left <= 0 else _compare(least, left)
@@ -107,16 +110,22 @@ def own_mu_squared(step: Event) -> float:
 
 
 def own_extra(step: Event, rows: int) -> float:
-    """The chance that a value shows, in one of the columns, that is a candidate only because of the unit."""
+    """The chance that a value shows, in one of the columns, that is a candidate only because of the unit.
+
+    Its records may all have the same value, or each one of its own.
+    """
     if not isinstance(step, LevelCounts):
         return 0.0
-    needed = step.threshold + 1 - (step.least - 1 + rows) * step.grid
-    return -expm1(step.columns * log1p(-exp(float(log_ndtr(-needed / step.scale)))))
+    chances = []
+    for records, values in ((step.least - 1 + rows, step.columns), (step.least, rows * step.columns)):
+        needed = step.threshold + 1 - records * step.grid
+        chances.append(-expm1(values * log1p(-exp(min(float(log_ndtr(-needed / step.scale)), -1e-9)))))
+    return max(chances)
 
 
 def own_draw(step: ProposeTestRelease, unit: str) -> Fraction:
     """ε of a test with noise of this scale and of a draw: one record moves some depths up and others down."""
-    steps = 2 if unit == ONE_RECORD else step.steps
+    steps = 2 if unit == ONE_RECORD or unit.startswith(ONE_PERSON) else step.steps
     return 1 / Fraction(step.scale) + steps * Fraction(step.rate)
 
 

@@ -13,16 +13,29 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-import privreg.estimators.base
-from audit.watched import BELOW, FITS, PACKAGE, check_draws, check_fits, check_noise, deciding_files
+from audit.watched import (
+    BELOW,
+    COUNTING,
+    FITS,
+    PACKAGE,
+    check_draws,
+    check_fits,
+    check_noise,
+    deciding_files,
+    sources_of_noise,
+)
 from privreg._types import Bool, Int64
-from privreg.privacy.account import Account
+from privreg.data.schema import Schema
+from privreg.estimators import reading
+from privreg.estimators.spending import Spending
+from privreg.mechanisms import levels, persons
+from privreg.privacy.account import Account, Levels
 from privreg.privacy.events import Event, LevelCounts, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.noise import SeededNoise
 
@@ -31,6 +44,10 @@ _DECIDING = frozenset(PACKAGE / name for name in deciding_files())
 
 class Diverged(Exception):
     """The second fit asked for something that the first did not."""
+
+
+class ShownAlone(Exception):
+    """The first fit released a value that is no candidate on the second table: the event that δ′ pays for."""
 
 
 @dataclass
@@ -59,27 +76,35 @@ class Call:
 
 @dataclass(frozen=True)
 class Added:
-    """Where the longer of two tables has the records that the other has not.
+    """Where the longer of two tables has the records that the other has not: `most` of them, one after another.
 
-    `places` counts among the complete records. `rows` counts all: what a part of the columns lacks may be complete.
+    `row` counts all rows before them, and `before` those of them that are complete by a schema; None: all are. `texts`
+    are their cells as text, by column, if that is known.
     """
 
-    places: tuple[int, ...] = ()
-    rows: tuple[int, ...] = ()
+    row: int = 0
+    most: int = 0
+    before: Callable[[Schema], int] | None = None
     removed: bool = False
+    texts: frozenset[tuple[str, str]] | None = None
 
-    def couple(self, drawn: Any, size: int, fresh: Any) -> Any:
-        """The same draws for the records that both tables have; None if that is not all."""
-        if drawn.size == size:
+    def couple(self, drawn: Any, size: int, fresh: Any, first: int | None = None) -> Any:
+        """The same draws for the rows or records that both tables have; None if there are more than that.
+
+        `first` is the place of the first new one. Of the new ones, any number may be complete.
+        """
+        more = drawn.size - size if self.removed else size - drawn.size
+        if more == 0:
             return drawn
-        for places in (self.places, self.rows):
-            if self.removed and drawn.size - len(places) == size:
-                return np.delete(drawn, places)
-            if not self.removed and drawn.size + len(places) == size:
-                result = fresh.copy()
-                result[np.delete(np.arange(size), places)] = drawn
-                return result
-        return None
+        if not 0 < more <= self.most:
+            return None
+        first = self.row if first is None else first
+        places = range(first, first + more)
+        if self.removed:
+            return np.delete(drawn, places)
+        result = fresh.copy()
+        result[np.delete(np.arange(size), places)] = drawn
+        return result
 
 
 NOWHERE = Added()
@@ -100,6 +125,10 @@ class Recording:
         self._open: Call | None = None
         self._account: Account | None = None
         self._entered = 0  # steps that must be written down when the noise is drawn
+        self._schema: Schema | None = None  # known from when rows become records
+        self._kept: Int64 | None = None  # of which some are kept, if they belong to people
+        self._keys: list[tuple[str, str]] = []  # column and value of each count that is about to be released
+        self._vector: list[tuple[str, int]] = []  # the columns that these are of, and how many levels are declared
 
     def wrong(self, check: str, text: str) -> None:
         self.found.append((check, text))
@@ -107,16 +136,22 @@ class Recording:
     @contextmanager
     def running(self) -> Iterator["Recording"]:
         """Fits in here are recorded."""
-        with (
-            patch.object(privreg.estimators.base, "noise_for", lambda _: _RecordedNoise(self)),
-            warnings.catch_warnings(record=True) as w,
-        ):
+        self._schema = self._kept = None
+        with warnings.catch_warnings(record=True) as w, ExitStack() as stack:
             warnings.simplefilter("always")
             recorded: dict[str, Any] = {name: self._recorded(name) for name in _STATISTIC}
-            with patch.multiple(Account, **recorded), ExitStack() as stack:
-                for owner, name in FITS:
-                    stack.enter_context(patch.object(owner, name, self._traced(getattr(owner, name))))
-                yield self
+            stack.enter_context(patch.multiple(Account, **recorded))
+            for module in sources_of_noise():
+                stack.enter_context(patch.object(module, "noise_for", lambda _: _RecordedNoise(self)))
+            for owner, name, wrapped in (
+                *((owner, name, self._traced) for owner, name in FITS),
+                (Spending, "records", self._noting_schema),
+                (persons, "kept_rows", self._noting_kept),
+                (levels, "common_values", self._noting_values),
+                (reading, "count_levels", self._noting_columns),
+            ):
+                stack.enter_context(patch.object(owner, name, wrapped(getattr(owner, name))))
+            yield self
         self.warned = [f"{m.category.__name__}: {m.message}" for m in w]
 
     def _recorded(self, name: str) -> Callable[..., Any]:
@@ -124,6 +159,8 @@ class Recording:
 
         def method(account: Account, step: Any, *given: Any) -> Any:
             call = self._begin(account, step, statistic(step, *given), 0 if name == _PAID else 1)
+            if name == _THRESHOLDED:
+                call.statistic = (*call.statistic, tuple(self._keys), tuple(self._vector))
             call.returned = call.output = original(account, step, *given)
             return self._end(call, name != _SECRET)
 
@@ -141,9 +178,61 @@ class Recording:
             at = len(self.calls) - 1
             if at >= len(self._replay.calls) or self._replay.calls[at].step != call.step:
                 raise Diverged(f"step {call.step.name!r} or its parameters depend on the data")
+            first = self._replay.calls[at]
             if released:
-                call.output = self._replay.calls[at].output
+                call.output = self._by_value(first, call) if isinstance(call.output, Levels) else first.output
         return call.output
+
+    def _by_value(self, first: Call, call: Call) -> Levels:
+        """What the first fit released, with the values where they are among those of this table."""
+        known, place = first.statistic[2], {key: i for i, key in enumerate(call.statistic[2])}
+        shown = [known[i] for i in first.output.passed] if known else []
+        if len(shown) < len(first.output.passed) or len(place) < len(call.statistic[2]):
+            raise Diverged("values are released that were not counted one by one")
+        if any(key not in place for key in shown):
+            raise ShownAlone
+        passed = np.array([place[key] for key in shown], np.int64)
+        order = np.argsort(passed)
+        return Levels(passed[order], first.output.counts[order], first.output.declared)
+
+    # ---- what is needed to tell which values and which records are the same on both tables
+
+    def _noting_schema(self, records: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(spending: Spending, source: Any, schema: Schema, people: bool) -> Any:
+            self._schema = schema
+            return records(spending, source, schema, people)
+
+        return noting
+
+    def _noting_kept(self, kept_rows: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*given: Any) -> Any:
+            self._kept = kept_rows(*given)
+            return self._kept
+
+        return noting
+
+    def _first_new(self) -> int | None:
+        """Where the records that one table has alone begin, among what there is now."""
+        if self._schema is None or self._added.before is None:
+            return None
+        first = self._added.before(self._schema)
+        return first if self._kept is None else int((self._kept < first).sum())
+
+    def _noting_values(self, common_values: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(source: Any, columns: Any, least: int) -> Any:
+            found = common_values(source, columns, least)
+            self._keys = [(name, value) for name in columns for value in found[name][0]]
+            return found
+
+        return noting
+
+    def _noting_columns(self, count_levels: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(account: Account, event: Any, source: Any, found: Any, declared: Any) -> Any:
+            self._keys = []
+            self._vector = [(name, 0) for name in found] + [(c.name, len(c.levels)) for c in declared]
+            return count_levels(account, event, source, found, declared)
+
+        return noting
 
     def drawn(self, draw: Draw) -> Any:
         """Note a request to the noise; it must belong to a step that is written down as spent."""
@@ -162,7 +251,7 @@ class Recording:
             at = len(self.groups)
             if at >= len(self._replay.groups) or self._replay.groups[at][0] != groups:
                 raise Diverged("the number of groups depends on the data")
-            coupled = self._added.couple(self._replay.groups[at][1], records, drawn)
+            coupled = self._added.couple(self._replay.groups[at][1], records, drawn, self._first_new())
             if coupled is None:
                 raise Diverged("groups are drawn for another number of records than there are")
             drawn = coupled
@@ -176,7 +265,8 @@ class Recording:
             at = len(self.samples)
             if at >= len(self._replay.samples):
                 raise Diverged("whether there is a sample depends on the data")
-            coupled = self._added.couple(self._replay.samples[at], records, np.ones(records, np.bool_))
+            fresh = np.ones(records, np.bool_)
+            coupled = self._added.couple(self._replay.samples[at], records, fresh, self._first_new())
             if coupled is None and self._added != NOWHERE:
                 raise Diverged("a sample is drawn of another number of records than there are")
             drawn = drawn if coupled is None else coupled  # a table that is no neighbour has coins of its own
@@ -196,7 +286,8 @@ class Recording:
                 return leave
             # Modules and classes are run when they are first needed.
             is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            return line if is_function and not below and _decides(frame.f_code.co_filename) else None
+            watched = is_function and not below and _decides(frame.f_code.co_filename)
+            return line if watched and not _counts_values(frame.f_code) else None
 
         def leave(frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ARG001
             nonlocal below
@@ -227,6 +318,13 @@ def _is_below(filename: str) -> bool:
 @cache
 def _decides(filename: str) -> bool:
     return Path(filename) in _DECIDING
+
+
+@cache
+def _counts_values(code: CodeType) -> bool:
+    """Whether how often lines are run here is a statistic."""
+    name = Path(code.co_filename).relative_to(PACKAGE).as_posix()
+    return code.co_qualname.partition(".")[0] in COUNTING.get(name, ())
 
 
 class _RecordedNoise:
@@ -286,6 +384,7 @@ _STATISTIC: dict[str, Callable[..., Any]] = {
     "sample": _records,
     "sampled_pick": _plain,
 }
+_THRESHOLDED = "level_counts"
 _SECRET = "sample"  # what comes of it is not released: in a replay it is coupled, record by record
 _PAID = "sampled_pick"  # its step was written down when the sample was drawn
 

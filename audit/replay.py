@@ -22,13 +22,16 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from scipy.stats import poisson
 
 from audit import results
-from audit.cases import CASES, Case, numbers_in
+from audit.cases import CASES
 from audit.changes import changed
-from audit.neighbours import KINDS, Cells, neighbour, the_other_way
+from audit.counts import shown_alone, wrong_counts
+from audit.fits import Case, numbers_in
+from audit.neighbours import Cells, neighbour, the_other_way
 from audit.receipts import wrong_receipt
-from audit.recording import NOWHERE, Added, Diverged, Recording
+from audit.recording import NOWHERE, Added, Diverged, Recording, ShownAlone
 from audit.requested_noise import wrong_noise
 
 CHECKS = {
@@ -36,11 +39,14 @@ CHECKS = {
     "path": "the same lines run where it is decided what is released (not in kernels, median and Tukey depth)",
     "noise": "the noise is asked for what the step declares, and its results are what is released",
     "spent first": "a step is written down as spent before its noise is drawn",
-    "statistics": "no statistic moves by more than the step declares",
+    "statistics": "no statistic moves by more than the step declares, and counts of values only where the record is",
     "release": "nothing that leaves the fit differs: attributes, predictions, files, text",
     "messages": "the same warnings, prints, logs and names of stages, and no error",
     "receipt": "the receipt lists every step, its total covers them, and unit and privacy are as they should be",
 }
+
+
+RARELY = 1e-6  # the chance of a false alarm about how often a value is shown alone
 
 
 @dataclass
@@ -51,16 +57,20 @@ class Outcome:
     released: dict[str, Any] = field(default_factory=dict)
     receipt: Any = None
     said: str = ""
+    added: Added = NOWHERE
+    alone: bool = False  # the first fit released a value that this table's candidates do not have
 
 
 def run(case: Case, cells: Cells, seed: int, replay: Recording | None = None, added: Added = NOWHERE) -> Outcome:
     """Fit, and keep what happened."""
-    outcome = Outcome(Recording(seed, replay, added))
+    outcome = Outcome(Recording(seed, replay, added), added=added)
     try:
         # As a caller may have set it, so that a number that is too small or large would show.
         with outcome.recording.running(), _listening() as said, np.errstate(all="raise"):
             outcome.released, outcome.receipt = case.fit(cells)
         outcome.said = said.getvalue()
+    except ShownAlone:
+        outcome.alone = True
     except Diverged as diverged:
         outcome.recording.wrong("calls", str(diverged))
     except Exception as error:
@@ -104,7 +114,8 @@ def compare(one: Outcome, two: Outcome, rows: int = 1) -> tuple[set[str], dict[s
         worst[kind] = max(worst.get(kind, 0.0), part)
         if part > 1:
             wrong.append(("statistics", f"{before.step.name!r} moved {part:.4g} times as far as it may"))
-    stopped = any(check in ("calls", "messages") for check, _ in wrong)
+        wrong += [("statistics", text) for text in wrong_counts(before, after, rows, two.added)]
+    stopped = two.alone or any(check in ("calls", "messages") for check, _ in wrong)
     if not stopped:
         wrong += _differences(one, two, rows)
     return {check for check, _ in wrong}, worst, [f"{check}: {text}" for check, text in wrong]
@@ -146,6 +157,8 @@ class Pair:
     failed: set[str]
     worst: dict[str, float]
     texts: list[str]
+    alone: bool = False  # a value was shown that only one of the tables could show
+    chance: float = 0.0  # of that, at most, as the steps declare
 
 
 def check_pair(name: str, number: int) -> Pair:
@@ -153,15 +166,18 @@ def check_pair(name: str, number: int) -> Pair:
     case = CASES[name]
     index = list(CASES).index(name)
     rng = np.random.default_rng([index, number])
-    kind = KINDS[(number + 3 * index) % len(KINDS)]  # so that cases with few pairs begin with other kinds
+    kind = case.kinds[(number + 3 * index) % len(case.kinds)]  # so that cases with few pairs begin with other kinds
     table = case.table(rng)
     released = numbers_in(run(case, table, seed=number).released) if kind == "released" else []
     longer, added = (case.neighbour or neighbour)(rng, table, kind, released)
-    if (number + number // len(KINDS)) % 2:
+    if (number + number // len(case.kinds)) % 2:
         table, longer, added = longer, table, the_other_way(added)
     one = run(case, table, seed=number)
     two = run(case, longer, seed=number + 1, replay=one.recording, added=added)
-    return Pair(name, kind, *compare(one, two, case.rows))
+    calls = list(zip(one.recording.calls, two.recording.calls, strict=False))
+    alone = two.alone or any(shown_alone(*pair) for pair in calls)
+    chance = float(sum(before.step.extra_delta for before, _ in calls))
+    return Pair(name, kind, *compare(one, two, case.rows), alone, chance)
 
 
 def numbered(pairs: int) -> list[tuple[str, int]]:
@@ -203,8 +219,17 @@ def summary(found: list[Pair]) -> dict[str, Any]:
             name: {"what": case.what, "pairs": sum(p.case == name for p in found), "largest moves": worst.get(name, {})}
             for name, case in CASES.items()
         },
-        "wrong": sorted({f"{p.case}, {p.kind}: {text}" for p in found for text in p.texts})[:50],
+        "shown alone": {"pairs": sum(p.alone for p in found), "expected at most": sum(p.chance for p in found)},
+        "wrong": sorted({f"{p.case}, {p.kind}: {text}" for p in found for text in p.texts})[:50] + too_often(found),
     }
+
+
+def too_often(found: list[Pair]) -> list[str]:
+    """Values that only one of two tables could show may be shown, but no more often than the steps declare."""
+    times, chance = sum(p.alone for p in found), sum(p.chance for p in found)
+    if not times or poisson.sf(times - 1, chance) > RARELY:
+        return []
+    return [f"values were shown {times} times that only one table could show, where {chance:.2g} were to be expected"]
 
 
 def main() -> None:

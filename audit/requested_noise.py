@@ -72,7 +72,7 @@ def _fine_matrix(call: Call, step: GaussianMatrix) -> bool:
 
 def _fine_levels(call: Call, step: LevelCounts) -> bool:
     """Noise on the candidates and on declared levels, and of the candidates those above the threshold."""
-    counts, declared = (part.tolist() for part in call.statistic)
+    counts, declared = (part.tolist() for part in call.statistic[:2])
     candidates = [i for i, count in enumerate(counts) if count >= step.least * step.grid]
     if _asked(call) != [("gaussian", step.scale)]:
         return False

@@ -4,13 +4,17 @@ Whoever adds a room, a draw or an estimator that these rules do not cover gets a
 """
 
 import re
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from types import ModuleType
 from typing import Any, get_type_hints
 
 import privreg
+import privreg.estimators
 from privreg.estimators.base import PrivateEstimator
 from privreg.estimators.budgeted import Budgeted
-from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.estimators.schema_reader import SchemaReader
 from privreg.privacy.account import Account
 from privreg.privacy.events import Event
 from privreg.privacy.noise import Noise
@@ -21,7 +25,9 @@ BELOW = "engines"  # what these call runs once for each block of records, as oft
 OTHERS = {"cli", "data", "kernels", "paper", "privacy", "report", "results"}
 # How often a loop is run here depends on the data; only a statistic comes of it, and goes through the noise.
 AS_THE_DATA_SAYS = {"mechanisms/median.py", "mechanisms/depth.py"}
-FITS = ((PrivateEstimator, "_fit"), (SelectThenRegress, "fit"))  # every fit runs through one of these
+# The same of single classes: which values occur, and how many, is a statistic.
+COUNTING = {"mechanisms/levels.py": {"Tallies"}}
+FITS = ((PrivateEstimator, "_fit"), (SchemaReader, "fit"))  # every fit runs through one of these
 
 _DRAWS_NOISE = re.compile(r"privreg\.privacy\.(account|noise)\b|privreg\.privacy import .*\b(account|noise)\b")
 
@@ -37,11 +43,21 @@ def deciding_files(package: Path = PACKAGE) -> frozenset[str]:
     files = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
     if not files.keys() >= AS_THE_DATA_SAYS:
         raise NotWatchedError(f"there is no {AS_THE_DATA_SAYS - files.keys()}")
+    for name, classes in COUNTING.items():
+        if not all(f"class {one}:" in files[name].read_text() for one in classes):
+            raise NotWatchedError(f"{name} has no {classes}")
     watched = {name for name in files if name.partition("/")[0] in DECIDING} - AS_THE_DATA_SAYS
     for name in files.keys() - watched - AS_THE_DATA_SAYS:
         if not name.startswith("privacy/") and _DRAWS_NOISE.search(files[name].read_text()):
             raise NotWatchedError(f"{name} draws noise, and is in no room that is watched")
     return frozenset(watched)
+
+
+def sources_of_noise() -> list[ModuleType]:
+    """The modules of estimators that ask for noise."""
+    room = privreg.estimators
+    modules = [import_module(found.name) for found in walk_packages(room.__path__, room.__name__ + ".")]
+    return [module for module in modules if hasattr(module, "noise_for")]
 
 
 def draws_of(account: type[Account] = Account) -> set[str]:

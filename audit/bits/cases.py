@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from audit.cases import frozen
+from audit.fits import frozen
 from audit.recording import NOWHERE, Added, Diverged, Recording
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg._types import Float64, Int64

@@ -97,7 +97,7 @@ def neighbours(names: Sequence[str]) -> list[tuple[str, Gaussian | Laplace, list
     for case in cases(names):
         base, _ = fit(case)
         record = np.append(case.X[1] * 1.25, -77.7)
-        again, _ = fit(case.with_record(3, record), base, Added((3,)), seed=12)
+        again, _ = fit(case.with_record(3, record), base, Added(3, 1), seed=12)
         scales = set()
         for one, two in zip(base.calls, again.calls, strict=True):
             if isinstance(one.step, Gaussian | Laplace) and one.step.scale not in scales:

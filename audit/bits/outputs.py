@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from audit.bits.cases import Finding, cases, finding, fit
-from audit.cases import frozen
+from audit.fits import frozen
 from audit.recording import NOWHERE, Added, Call, Recording
 from privreg.estimators.private_linear import fitting
 from privreg.kernels.values import LARGEST, MANTISSA, code_of, value_of
@@ -53,7 +53,7 @@ def outputs_alone(names: Sequence[str] | None = None) -> Finding:
         expected, place = leaving(model), len(case.y) // 2
         others = [
             (case, NOWHERE, "the same table"),
-            (case.with_record(place, rng.normal(size=case.X.shape[1] + 1) * 1e5), Added((place,)), "one record more"),
+            (case.with_record(place, rng.normal(size=case.X.shape[1] + 1) * 1e5), Added(place, 1), "one record more"),
         ]
         if not base.groups:
             wild = np.exp(rng.normal(size=(2 * place + 1, case.X.shape[1] + 1)) * 40)
@@ -86,7 +86,7 @@ def grids(names: Sequence[str] | None = None, codes: int = 200_000) -> Finding:
     for case in cases(names):
         with _floats_of() as floats:
             base, _ = fit(case)
-        again, _ = fit(case.with_record(0, np.full(case.X.shape[1] + 1, 1e300)), base, Added((0,)), seed=10)
+        again, _ = fit(case.with_record(0, np.full(case.X.shape[1] + 1, 1e300)), base, Added(0, 1), seed=10)
         picks = [(a, b) for a, b in zip(base.calls, again.calls, strict=True) if isinstance(a.step, Pick)]
         seen += sum(isinstance(one.statistic, tuple) for one, _ in picks) + len(floats)
         wrong += [f"{case.name}, {text}" for text in (*_other_candidates(picks), *_off_grid(floats, base))]

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from audit.bits.cases import Finding, cases, compare, finding, fit
-from audit.cases import frozen
+from audit.fits import frozen
 from audit.recording import Added, Recording
 from privreg import TukeyRegression
 from privreg._types import Float64, Int64
@@ -87,7 +87,7 @@ def groups(records: int = 24, names: Sequence[str] = ("tukey", "sublasso")) -> F
             values = rng.choice([0.0, 1e308, -1e308, 5e-324, 1e-300, 1.0, -7.5], d + 1)
             record = values if i % 2 else np.append(case.X[i], case.y[i]) * rng.normal(1, 0.5)
             with _group_results() as other:
-                again, _ = fit(case.with_record(place, record), base, Added((place,)), seed=100 + i)
+                again, _ = fit(case.with_record(place, record), base, Added(place, 1), seed=100 + i)
             own = int(again.groups[0][1][place])
             changed = [g for g, (a, b) in enumerate(zip(kept, other, strict=True)) if frozen(a) != frozen(b)]
             seen += len(kept) - 1

@@ -19,7 +19,7 @@ import numpy as np
 from audit.bits import eigenvalues
 from audit.bits.cases import Case, cases, fit
 from audit.bits.outputs import leaving
-from audit.cases import frozen
+from audit.fits import frozen
 from audit.recording import Call, Recording
 from privreg.estimators import boosted_adassp
 from privreg.estimators.private_linear import design

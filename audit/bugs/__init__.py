@@ -3,6 +3,7 @@
 They are what public implementations got wrong, what reviews of this one found, and what a hurried change could do.
 """
 
-from audit.bugs import account, around, beside, glue, noise, reading, sensitivity
+from audit.bugs import account, around, beside, glue, levels, noise, reading, sensitivity
 
-BUGS = {**noise.BUGS, **account.BUGS, **sensitivity.BUGS, **around.BUGS, **beside.BUGS, **reading.BUGS, **glue.BUGS}
+_ROOMS = (noise, account, sensitivity, around, beside, reading, levels, glue)
+BUGS = {name: bug for room in _ROOMS for name, bug in room.BUGS.items()}

@@ -11,10 +11,10 @@ import privreg.estimators.budgeted
 import privreg.estimators.tukey
 import privreg.privacy.ledger.ledger
 from audit.bugs.bug import FLAGSHIP, TUKEY, Bug, changing
-from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+from privreg.estimators.spending import Spending
 from privreg.mechanisms.depth import STRICT
 from privreg.privacy import accountant
-from privreg.privacy.account import Account
+from privreg.privacy.account import Account, AdaptiveAccount
 from privreg.privacy.receipt import Receipt
 
 
@@ -43,6 +43,10 @@ def _gaussians_only(steps: Any, budget: Any) -> tuple[float, float]:
 
 
 _adaptive_budget = accountant.adaptive_budget
+
+
+def _for_one_record(self: Spending, extra_delta: float) -> Any:
+    return self._watched(AdaptiveAccount(self.budget, self.noise, 1, extra_delta))
 
 
 @contextmanager
@@ -97,7 +101,7 @@ BUGS = {
     ),
     "a person at the price of a record": Bug(
         "two records of each person kept, one paid for",
-        changing((PrivateLinearRegression, "_rows", lambda *_: 1)),
+        changing((Spending, "adaptive", _for_one_record)),
         "PrivateLinearRegression, people",
         "receipt",
     ),

@@ -6,7 +6,7 @@ import numpy as np
 
 import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
-from privreg.data import frames, tables
+from privreg.data import tables
 from privreg.engines import memory
 from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.private_linear import fitting, phases
@@ -42,32 +42,24 @@ def _groups_by_count(self: Account, records: int, groups: int) -> Any:
     return self._noise.groups(records, max(records // 5, 1)) % groups
 
 
-_read_table = tables.read_table
+_array_table = tables.array_table
 
 
-def _filled_with_the_mean(data: Any, categories: Any = None) -> Any:
-    if isinstance(data, np.ndarray) and data.size:
+def _filled_with_the_mean(data: Any, schema: Any) -> Any:
+    if data.size:
         with np.errstate(all="ignore"):
             usable = np.where(np.isfinite(data), data, np.nan)
             means = np.nan_to_num(np.nansum(usable, axis=0) / np.maximum(np.isfinite(usable).sum(axis=0), 1))
         data = np.where(np.isnan(data), means, data)
-    return _read_table(data, categories)
+    return _array_table(data, schema)
 
 
-def _standardised(data: Any, categories: Any = None) -> Any:
-    if isinstance(data, np.ndarray) and data.size:
+def _standardised(data: Any, schema: Any) -> Any:
+    if data.size:
         with np.errstate(all="ignore"):
             usable = np.clip(np.where(np.isfinite(data), data, 0), -1e100, 1e100)
             data = np.where(np.isfinite(data), (usable - usable.mean(axis=0)) / (usable.std(axis=0) + 1e-9), data)
-    return _read_table(data, categories)
-
-
-_columns_of = frames.columns_of
-
-
-def _observed_levels(frame: Any, categories: Any) -> Any:
-    seen = {name: sorted({v for v in frame[name].to_list() if isinstance(v, str)}) for name in categories}
-    return _columns_of(frame, seen)
+    return _array_table(data, schema)
 
 
 def _stop_early(setting: Any, phase: int, counts: Any) -> int:
@@ -178,17 +170,11 @@ BUGS = {
     ),
     "filled with the mean": Bug(
         "missing values filled with the column's mean",
-        changing((memory, "read_table", _filled_with_the_mean)),
+        changing((memory, "array_table", _filled_with_the_mean)),
         FLAGSHIP,
         "statistics",
     ),
     "standardised": Bug(
-        "columns standardised before the fit", changing((memory, "read_table", _standardised)), BAS, "statistics"
-    ),
-    "levels from the data": Bug(
-        "levels of a category read off the data",
-        changing((tables, "columns_of", _observed_levels)),
-        "DPKendall, categories",
-        "statistics",
+        "columns standardised before the fit", changing((memory, "array_table", _standardised)), BAS, "statistics"
     ),
 }

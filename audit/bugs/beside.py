@@ -9,15 +9,15 @@ from audit.bugs.bug import BAS, FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.cli import run_fit
 from privreg.engines.memory import MemoryEngine
 from privreg.errors import SchemaError
-from privreg.estimators.private_linear import fitting
+from privreg.estimators.private_linear import estimator, fitting
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.mechanisms import mean
 
 
-def _refuse_missing(self: Any, table: Any, target: Any, n_jobs: int | None = None) -> None:
+def _refuse_missing(self: Any, table: Any, target: Any, *others: Any) -> None:
     if not (np.isfinite(target).all() and table.complete().all()):
         raise SchemaError("the table has missing values; fill them first")
-    _records(self, table, target, n_jobs)
+    _records(self, table, target, *others)
 
 
 _records = MemoryEngine.__init__
@@ -30,26 +30,35 @@ def _warn_of_overflow(values: Any, centre: float, clip: float) -> Any:
 
 
 _clipped_sum = mean.clipped_sum
-_learn = PrivateLinearRegression._learn
+_fit, _set = fitting.fit, PrivateLinearRegression._set
 
 
-def _keep_training_score(self: Any, account: Any, records: Any) -> None:
-    _learn(self, account, records)
-    error = records.target - self.intercept_
-    self.training_error_ = float(np.median(np.abs(error))) if error.size else 0.0
+class _Seen:
+    """What the last fit was made on."""
+
+    target: Any = np.zeros(1)
+
+    @classmethod
+    def fit(cls, account: Any, engine: Any, *others: Any) -> Any:
+        cls.target = engine.target if engine.n_records else np.zeros(1)
+        return _fit(account, engine, *others)
 
 
-def _training_score_in_the_report(self: Any) -> list[str]:
-    return [*_facts(self), f"R² on the training data: {self._score:.4f}"]
+_LOOKING = (estimator, "fit", _Seen.fit)
+
+
+def _keep_training_score(self: Any, model: Any, columns: int) -> None:
+    _set(self, model, columns)
+    self.training_error_ = float(np.median(np.abs(_Seen.target - self.intercept_)))
+
+
+def _training_score_in_the_report(self: Any, features: int | None = None) -> list[str]:
+    with np.errstate(all="ignore"):
+        score = float(np.nan_to_num(1 - np.mean((_Seen.target - self.intercept_) ** 2)))
+    return [*_facts(self, features), f"R² on the training data: {score:.4f}"]
 
 
 _facts = PrivateLinearRegression._facts
-
-
-def _learn_and_score(self: Any, account: Any, records: Any) -> None:
-    _learn(self, account, records)
-    with np.errstate(all="ignore"):
-        self._score = float(np.nan_to_num(1 - np.mean((records.target - self.intercept_) ** 2)))
 
 
 _warnings = fitting.warnings
@@ -62,29 +71,24 @@ def _count_in_a_warning(setting: Any, state: Any) -> list[str]:
 _carry_out = run_fit.carry_out
 
 
-def _tell_rows(estimator: Any, opened: Any, source: Any) -> None:
-    print(f"read {len(source.data.read_text().splitlines()) - 1} rows")
-    _carry_out(estimator, opened, source)
+def _tell_rows(estimator: Any, opened: Any, job: Any) -> None:
+    print(f"read {len(job.data.read_text().splitlines()) - 1} rows")
+    _carry_out(estimator, opened, job)
 
 
-def _print_count(self: Any, account: Any, records: Any) -> None:
-    print(f"fitting {records.n_records} records")
-    _learn(self, account, records)
+def _print_count(account: Any, engine: Any, *others: Any) -> Any:
+    print(f"fitting {engine.n_records} records")
+    return _fit(account, engine, *others)
 
 
-def _count_as_a_stage(self: Any, account: Any, records: Any) -> None:
-    if self.progress is not None:
-        self.progress(f"{records.n_records} records")
-    _learn(self, account, records)
+def _count_as_a_stage(account: Any, engine: Any, *others: Any) -> Any:
+    if account.watch is not None:
+        account.watch(f"{engine.n_records} records")
+    return _fit(account, engine, *others)
 
 
 def _predict_below(self: Any, table: Any) -> Any:
-    return np.minimum(_predict(self, table), type(self)._middle)
-
-
-def _note_middle(self: Any, account: Any, records: Any) -> None:
-    _learn(self, account, records)
-    PrivateLinearRegression._middle = float(np.median(records.target)) if records.n_records else 0.0
+    return np.minimum(_predict(self, table), float(np.median(_Seen.target)))
 
 
 _predict = PrivateLinearRegression._predict
@@ -105,36 +109,31 @@ BUGS = {
     ),
     "training error kept": Bug(
         "the training error as an attribute",
-        changing((PrivateLinearRegression, "_learn", _keep_training_score)),
+        changing(_LOOKING, (PrivateLinearRegression, "_set", _keep_training_score)),
         FLAGSHIP,
         "release",
     ),
     "training R² in the report": Bug(
         "R² on the training data in the report",
-        changing(
-            (PrivateLinearRegression, "_learn", _learn_and_score),
-            (PrivateLinearRegression, "_facts", _training_score_in_the_report),
-        ),
+        changing(_LOOKING, (PrivateLinearRegression, "_facts", _training_score_in_the_report)),
         "privreg fit",
         "release",
     ),
     "n printed": Bug(
         "the number of records printed by an estimator",
-        changing((PrivateLinearRegression, "_learn", _print_count)),
+        changing((estimator, "fit", _print_count)),
         FLAGSHIP,
         "messages",
     ),
     "n in the progress": Bug(
         "the number of records as the name of a stage",
-        changing((PrivateLinearRegression, "_learn", _count_as_a_stage)),
+        changing((estimator, "fit", _count_as_a_stage)),
         FLAGSHIP,
         "release",
     ),
     "capped predictions": Bug(
         "predictions capped at the true median, which the class remembers",
-        changing(
-            (PrivateLinearRegression, "_learn", _note_middle), (PrivateLinearRegression, "_predict", _predict_below)
-        ),
+        changing(_LOOKING, (PrivateLinearRegression, "_predict", _predict_below)),
         FLAGSHIP,
         "release",
     ),

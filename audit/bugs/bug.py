@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+import privreg.engines.memory
 import privreg.estimators.base
-import privreg.estimators.select_then_regress
 
 FLAGSHIP, TUKEY, BAS = "PrivateLinearRegression", "TukeyRegression", "BoostedAdaSSP"
 NOT_ISOLATED = (
     (privreg.estimators.base, "isolated", nullcontext),
-    (privreg.estimators.select_then_regress, "isolated", nullcontext),
+    (privreg.engines.memory, "isolated", nullcontext),
 )
 
 

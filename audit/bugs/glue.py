@@ -6,10 +6,10 @@ import numpy as np
 
 import privreg.estimators.base
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
-from privreg.cli import run_fit
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import engine as dask_engine
 from privreg.engines.dask import opening as dask_opening
+from privreg.engines.memory import FilesInMemory
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
 from privreg.estimators import budgeted
@@ -50,14 +50,14 @@ def _rectangular(data: Any) -> Any:
         raise SchemaError("X is not a rectangular table of numbers") from None
 
 
-def _in_percent(estimator: Any, file: Any, columns: Any, stage: Any) -> None:
+def _in_percent(self: Any, X: Any, y: Any, types: Any, options: Any) -> Any:
     """As a part of the bytes that have been read."""
-    size = file.path.stat().st_size
-    stage(f"reading the file: {min(4000 / size, 1):.4%}")
-    _fit(estimator, file, columns, stage)
+    size = X.path.stat().st_size
+    options.progress(f"reading the file: {min(4000 / size, 1):.4%}")
+    return _open(self, X, y, types, options)
 
 
-_fit = run_fit._fit
+_open = FilesInMemory.open
 
 
 def _each_part(self: Any, what: str, task: Any, columns: Any, *given: Any) -> Any:
@@ -128,7 +128,7 @@ BUGS = {
     ),
     "per cent of the bytes": Bug(
         "how much of a file has been read, by its bytes",
-        changing((run_fit, "_fit", _in_percent)),
+        changing((FilesInMemory, "open", _in_percent)),
         "privreg fit",
         "release",
     ),
@@ -143,12 +143,6 @@ BUGS = {
         changing((budgeted, "unit_of", _Remembered())),
         "DPKendall, all columns",
         "unit",
-    ),
-    "levels of the type": Bug(
-        "levels that came with a type taken as public without a word",
-        changing((tables, "undeclared", lambda *_: [])),
-        "DPKendall, all columns",
-        "levels",
     ),
     "odd lines refused": Bug(
         "a file refused because all its lines are odd",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-import privreg.estimators.private_linear.estimator
+import privreg.estimators.spending
 import privreg.mechanisms.persons
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.engines import memory
@@ -59,9 +59,9 @@ def _single_precision(rows: Any, residuals: Any, clips: Any, products: bool = Tr
     )
 
 
-def _keep_everybody(records: Any, groups: Any, most: int, noise: Any) -> Any:
-    privreg.mechanisms.persons.keep_rows(records, groups, most, noise)
-    return records
+def _keep_everybody(engine: Any, most: int, noise: Any) -> Any:
+    privreg.mechanisms.persons.keep_rows(engine, most, noise)
+    return engine
 
 
 BUGS = {
@@ -124,7 +124,7 @@ BUGS = {
     ),
     "everybody's rows": Bug(
         "all rows of a person kept",
-        changing((privreg.estimators.private_linear.estimator, "keep_rows", _keep_everybody)),
+        changing((privreg.estimators.spending, "keep_rows", _keep_everybody)),
         "PrivateLinearRegression, people",
         "statistics",
     ),

@@ -22,12 +22,14 @@ def test_demo_fits_real_people_and_writes_a_report_and_a_model(tmp_path):
     assert "They may be shown because these data are public" in shown
     assert "of ε = 1, δ = 1e-6. Protected: one record." in shown
     private, exact = map(float, re.search(r"R² share of the differences explained (\S+) (\S+)", shown).groups())
-    assert exact == 0.588  # 11 columns of labsup
+    assert exact == 0.588  # 10 columns of labsup, four of them in words: the same as with their 0 and 1
     assert exact - 0.1 < private <= exact + 0.001  # the noise at ε = 1 on so many records costs a hundredth or so
     model = load_model(tmp_path / "privreg-demo.json")
     assert model.receipt_.private
     assert model.receipt_.epsilon <= 1
-    assert all(f"{name} " in shown for name in model.feature_names_in_)
+    assert "same_sex with no, ethnicity with Hispanic." in shown
+    assert all(f"{name} " in shown for name in model.selected_features_)
+    assert {"same_sex=yes", "ethnicity=black"} <= set(model.selected_features_)
     assert "A private model of labinc" in (tmp_path / "privreg-demo.html").read_text()
 
 
@@ -38,6 +40,13 @@ def test_demo_writes_its_table(tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 31857
     assert list(rows[0])[-2:] == ["educ", "labinc"]
+    assert {(row["first_child"], row["second_child"], row["same_sex"]) for row in rows} == {
+        ("boy", "boy", "yes"),
+        ("boy", "girl", "no"),
+        ("girl", "boy", "no"),
+        ("girl", "girl", "yes"),
+    }
+    assert {row["ethnicity"] for row in rows} == {"black", "Hispanic"}
     assert sum(float(row["labinc"]) for row in rows) / len(rows) == pytest.approx(8.531, abs=0.001)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from privreg import BoostedAdaSSP
+from privreg.data.schema import Schema
 from privreg.data.tables import read_table
 from privreg.engines import memory
 from privreg.engines.memory import MemoryEngine
@@ -30,7 +31,9 @@ clips = st.sampled_from([1.0, 0.01, 250.0])
 
 def rounded(table, clip=1.0, jobs=1):
     """The rounded rows of a table whose last column is the target, as a fit keeps them."""
-    records = MemoryEngine(read_table(table[:, :-1]), np.ascontiguousarray(table[:, -1]), jobs)
+    records = MemoryEngine(
+        read_table(table[:, :-1], Schema.numbers(table.shape[1] - 1)), np.ascontiguousarray(table[:, -1]), jobs
+    )
     return records.rounded(RoundRows(clip), table.shape[1])
 
 

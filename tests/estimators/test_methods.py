@@ -83,7 +83,12 @@ def test_l_tukey_reuses_the_number_of_models():
     X, y = table()
     model = make_method("L-Tukey", k=2).fit(X, y)
     assert model.regressor_.n_models_ == model.selector_.n_models_
-    assert [s.mechanism for s in model.regressor_.receipt_.steps] == ["propose-test-release"]
+    assert [s.mechanism for s in model.receipt_.steps] == [
+        "laplace",
+        "exponential",
+        "exponential",
+        "propose-test-release",
+    ]
     assert abs(model.regressor_.n_models_ - 5000 / 3) < 250
 
 

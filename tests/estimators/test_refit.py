@@ -57,13 +57,13 @@ def state(model):
 @pytest.mark.parametrize(
     ("X", "y"),
     [
-        (FRAME.assign(d="text"), Y),
+        (pd.concat([FRAME, FRAME[["a"]]], axis=1), Y),
         (FRAME, np.array(["text"] * 400)),
         (FRAME, Y[:10]),
         (pd.DataFrame({1: Y, "a": Y}), Y),  # names of two kinds, which scikit-learn refuses
         (np.zeros((4, 3, 2)), Y),
     ],
-    ids=["text", "text as target", "other length", "mixed names", "three dimensions"],
+    ids=["two columns of one name", "text as target", "other length", "mixed names", "three dimensions"],
 )
 def test_a_refit_that_is_refused_leaves_the_model_as_it_was(make, ledger, X, y):
     model = make(ledger=ledger, dataset="d").fit(FRAME, Y)

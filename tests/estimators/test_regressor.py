@@ -24,6 +24,7 @@ from privreg import (
     PrivateLinearRegression,
     TukeyRegression,
 )
+from privreg.data.schema import Schema, declared_columns
 from privreg.estimators.select_then_regress import SelectThenRegress
 
 PRIVATE = [PrivateLinearRegression, TukeyRegression, BoostedAdaSSP, SelectThenRegress]
@@ -62,10 +63,14 @@ def test_all_kinds_of_table_give_the_same_model(regressor):
             pa.array(y),
         ),
     ]
-    one_hot = np.column_stack([X, *(level == i for i in range(3))])
-    fits = [small(regressor, epsilon=50.0, random_state=5).fit(*pair) for pair in [*frames, (one_hot, y)]]
-    for fitted, data in zip(fits, [frame for frame, _ in frames] + [one_hot], strict=True):
-        assert fitted.coef_.shape == (6,)
+    coded = np.column_stack([X, *(level == i for i in (1, 2))])  # the first level is the reference
+    schema = Schema(declared_columns(["c0", "c1", "c2", "w"], {"w": ["low", "mid", "high"]}))
+    known = {} if regressor is NonDP else {"schema": schema}
+    fits = [small(regressor, epsilon=50.0, random_state=5, **known).fit(*pair) for pair in frames]
+    known = {} if regressor is NonDP else {"schema": Schema.numbers(5)}
+    fits.append(small(regressor, epsilon=50.0, random_state=5, **known).fit(coded, y))
+    for fitted, data in zip(fits, [frame for frame, _ in frames] + [coded], strict=True):
+        assert fitted.coef_.shape == (5,)
         np.testing.assert_allclose(fitted.coef_, fits[0].coef_, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(fitted.predict(data), fits[0].predict(frames[0][0]), rtol=1e-9, atol=1e-9)
 

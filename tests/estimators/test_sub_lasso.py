@@ -9,6 +9,7 @@ import pytest
 
 from exact import assert_law
 from privreg import SubLasso
+from privreg.data.schema import Schema
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators import base
@@ -75,7 +76,7 @@ def test_a_count_below_zero_still_gives_one_model(monkeypatch, rng):
 def test_votes_do_not_depend_on_chunks_or_threads(rng, monkeypatch):
     X, y = rng.normal(size=(2000, 6)), rng.normal(size=2000)
     groups = rng.integers(0, 300, 2000)
-    whole = SubLasso(k=3)._votes(MemoryEngine(read_table(X), y, 1), groups, 300)
+    whole = SubLasso(k=3)._votes(MemoryEngine(read_table(X, Schema.numbers(6)), y, 1), groups, 300)
     expected = np.zeros(6, int)
     for g in np.unique(groups):
         mine = groups == g
@@ -84,7 +85,7 @@ def test_votes_do_not_depend_on_chunks_or_threads(rng, monkeypatch):
     for chunk in (1, 7, 60, 5999, 10**9):
         monkeypatch.setattr("privreg.engines.memory._CHUNK", chunk)
         for jobs in (1, 2, 3):
-            records = MemoryEngine(read_table(X), y, jobs)
+            records = MemoryEngine(read_table(X, Schema.numbers(6)), y, jobs)
             np.testing.assert_array_equal(SubLasso(k=3)._votes(records, groups, 300), expected)
 
 

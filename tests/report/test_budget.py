@@ -28,7 +28,7 @@ def test_adaptive_steps_are_counted_in_mu_squared(flagship, people):
         spent = budget.budget_use(release.receipt)
         assert spent.currency == "μ²"
         groups = {group.purpose: group for group in spent.groups}
-        assert list(groups) == ["Counting", "Target", "Columns", "Coefficients", "Errors"]
+        assert list(groups) == ["Counting", "Reading", "Target", "Columns", "Coefficients", "Errors"]
         own = [
             float(rows**2 * s.mu_squared)
             for s in release.receipt.steps
@@ -99,9 +99,10 @@ def test_tables_of_the_budget(flagship):
         assert row[2].order == step.scale / step.grid
         assert row[2].text == words.number(step.scale / step.grid, 4)
         assert row[3].text == f"μ² = {words.number(float(step.mu_squared), 4)}"
+    assert [row[0].text for row in steps.rows[:2]] == ["count all records", "kinds of the columns"]
     names = [row[0].text for row in steps.rows]
     assert "spread of income" in names  # not "column 2"
-    assert names[0] == "count the records"
+    assert names.index("count the records") == 2  # after reading
 
 
 def test_other_receipts(flagship):

@@ -9,10 +9,11 @@ import pytest
 
 from privreg import PrivateLinearRegression
 from privreg import _format as words
+from privreg.paper import make_method
 from privreg.report import charts, coefficients
 from privreg.report.model import Context, report_page
 from privreg.results.release import Coefficient, release_of
-from reports import ASKED, private, section, svg_texts, texts
+from reports import ASKED, private, section, survey, svg_texts, texts
 
 
 def read(text):
@@ -61,15 +62,16 @@ def test_the_formula_is_the_whole_model():
     assert "With another slope beyond the range, up to a second limit: income." in release.notes
 
 
-def test_categories_are_compared(flagship):
-    assert "Categories" not in [getattr(b, "title", "") for b in section(flagship, "The model")]
-    told = Coefficient("town=b − a", 20.5, 0.5, 19.52, 21.48, level=True)
-    grid = next(
-        b
-        for b in section(replace(flagship, differences=[told]), "The model")
-        if getattr(b, "title", "") == "Categories"
-    )
-    assert [cell.text for cell in grid.rows[0]] == ["town=b − a", "20.50", "0.50", "19.52 … 21.48"]
+def test_levels_say_what_they_are_compared_with():
+    """In the table they have one row each, and a sentence names the reference."""
+    X, y = survey()
+    X["town"] = np.where(X.index % 3 == 0, "a", "b")
+    model = make_method("PrivateLinearRegression", epsilon=3.0, random_state=1, categories={"town": ["a", "b"]})
+    release = private(release_of(model.fit(X, y + 20 * (X["town"] == "b")), "pressure"))
+    grid = coefficients.table(release)
+    row = next(row for row in grid.rows if row[0].text == "town=b")
+    assert abs(row[1].order - 20) < 4 * row[2].order
+    assert "town: each row is the difference from a." in texts(release, Context())
 
 
 def test_the_text_tells_the_cuts(flagship):

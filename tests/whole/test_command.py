@@ -104,7 +104,7 @@ def test_importing_the_package_is_light_and_names_resolve():
 
 @pytest.mark.parametrize("name", ["records.jsonl", "text.csv"])
 def test_commands_that_look_at_a_large_file_end(name, tmp_path):
-    """Whether they refuse it at once or after its first rows: no reader is left that would go on."""
+    """Whether they refuse it, or find nothing in it: no reader is left that would go on."""
     lines = {
         "records.jsonl": ['{"wage": 1, "age": 2}'] * 200_000,
         "text.csv": ["wage,age", *["abc,1"] * 300_000],
@@ -113,4 +113,4 @@ def test_commands_that_look_at_a_large_file_end(name, tmp_path):
     command = [PRIVREG, "fit", tmp_path / name, "--target", "wage", "--epsilon", "1"]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     ended = [(process.communicate(timeout=120)[1].count("\n"), process.returncode) for process in running]
-    assert ended == [(1, 2)] * 3
+    assert ended == [{"records.jsonl": (1, 2), "text.csv": (0, 0)}[name]] * 3  # no value of the data is a mistake

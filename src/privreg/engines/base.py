@@ -207,7 +207,7 @@ def used_columns(table: Any, schema: Schema) -> list[str]:
     for name in used:
         if name not in table.columns:
             raise SchemaError(f"{table!r} has no column {name!r}, which the model was fitted on")
-    return used or list(table.columns)[:1]  # which tells how many rows there are
+    return used or list(table.columns)[:1]  # of a constant, the rows must be counted
 
 
 @dataclass(eq=False, repr=False)

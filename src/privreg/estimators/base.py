@@ -17,7 +17,7 @@ from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.features import Feature
 from privreg.data.schema import Schema
-from privreg.data.tables import Table, read_table, rows_as_array, without_column
+from privreg.data.tables import Table, read_frame, read_table, rows_as_array, without_column
 from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
@@ -140,6 +140,7 @@ class TableEstimator(BaseEstimator):
             self._check_numbers()
         with isolated():
             X = rows_as_array(X)
+            read_frame(X)  # what is no table is refused by its shape
         validate_data(self, X, reset=False, skip_check_array=True)  # warns, as scikit-learn does, if X has no names
         with isolated():
             return read_table(X, self.schema_)
@@ -271,6 +272,11 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _checked_budget(self, people: bool) -> Budget:
         """What the fit may spend. Everything that is known without the table has been checked."""
         budget = self._budget()
+        if people and self._of_a_model():
+            raise ValueError(
+                'calibration="paper" protects one model, so it cannot protect people; leave groups out, or use '
+                'calibration="strict"'
+            )
         self._check_parameters(self._inner(budget, self._rows(people)))
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
         return budget

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
+from privreg.estimators.schema_notes import assumption_notes, reference_notes
 from privreg.results.model_file import save_model
 from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
 
@@ -58,11 +59,17 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
         told: dict[str, Any] = {"released": getattr(self, "released_", True), "shrunk_to": self._shrunk_to()}
-        return linear_release(self, target, method, self._names, self._facts(), **told)
+        return linear_release(
+            self, target, method, self._names, self._facts() + self._about_columns(self._used), **told
+        )
 
     def _facts(self, features: int | None = None) -> list[str]:
         """Plain sentences about this fit, from released values only. `features` is their number, if not all."""
         return [f"A linear model of {self._count(features)} features."]
+
+    def _about_columns(self, rows: list[int]) -> list[str]:
+        """What to know to read the coefficients of these rows."""
+        return reference_notes(self.schema_, rows) + assumption_notes(self.schema_)
 
     def _count(self, features: int | None) -> int:
         return len(self._used) if features is None else features

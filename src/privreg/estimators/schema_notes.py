@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from privreg._format import listed, number, shown
-from privreg.data.schema import Schema
+from privreg.data.schema import CATEGORY, Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
+CERTAIN = 2.5  # standard deviations of noise by which they must be more
 
 
 def left_out_notes(schema: Schema) -> list[str]:
@@ -13,14 +14,18 @@ def left_out_notes(schema: Schema) -> list[str]:
     return [f"{listed(names)}: {reason}; left out." for reason, names in schema.left_out.items()]
 
 
-def incomplete(schema: Schema, counted: float) -> list[str]:
-    """How many records are left out because a value is missing, if these are not few."""
+def incomplete(schema: Schema, counted: float, noise: float) -> list[str]:
+    """How many records are left out because a value is missing, if these are not few, nor only seem to be.
+
+    `noise` is the standard deviation of the two counts that are compared.
+    """
     if schema.records is None:
         return []
     share = 1 - counted / schema.records
-    if share > 1 - FEW:
+    certain = share - CERTAIN * noise / schema.records
+    if share > 1 - FEW and certain > 0.5:
         return ["Almost no record has a value in every column: is the separator right, and the target?"]
-    if share < FEW:
+    if certain < FEW:
         return []
     keep = "" if schema.fill else '; missing="fill" (--missing fill) keeps them'
     return [f"About {number(round(100 * share))} % of the records were left out because a value is missing{keep}."]
@@ -39,3 +44,16 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         return []
     also = " Levels that are not listed count as the reference." if unlisted else ""
     return [f"Levels are compared with a reference: {', '.join(compared)}.{also}"]
+
+
+def assumption_notes(schema: Schema) -> list[str]:
+    """What was declared about the columns, and so is not covered by the guarantee."""
+    used = [column for column in schema if not column.left_out]
+    ranges = [
+        f"{shown(c.name)} lies between {number(c.range[0])} and {number(c.range[1])}"
+        for c in used
+        if c.range is not None
+    ]
+    levels = [shown(c.name) for c in used if c.kind == CATEGORY and not c.found]
+    told = [*ranges, *([f"levels of {listed(levels)}"] if levels else [])]
+    return [f"Declared, not found in the data: {'; '.join(told)}."] if told else []

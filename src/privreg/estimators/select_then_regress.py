@@ -67,6 +67,9 @@ class SelectThenRegress(PrivateRegressor):
     def _of_a_model(self) -> bool:
         return self.regression == "tukey" and self.calibration == PAPER.name
 
+    def _unit(self, people: bool) -> str:
+        return PAPER.unit if self._of_a_model() else super()._unit(people)
+
     def _noise(self) -> Noise:
         return noise_for(split_state(self.random_state)[0])
 
@@ -135,7 +138,7 @@ class SelectThenRegress(PrivateRegressor):
             target,
             method,
             self._names,
-            self._facts(),
+            self._facts() + self._about_columns(self.selector_.ranking_.tolist()),
             chosen=self.selector_.ranking_.tolist(),
             released=getattr(last, "released_", True),
             shrunk_to=last._shrunk_to(),

@@ -79,7 +79,7 @@ class TukeyRegression(PrivateRegressor):
         return self.calibration == PAPER.name
 
     def _unit(self, people: bool) -> str:
-        return CALIBRATIONS[self.calibration].unit if self._of_a_model() else super()._unit(people)
+        return PAPER.unit if self._of_a_model() else super()._unit(people)
 
     def _check_parameters(self, budget: Budget) -> None:
         check_tukey_budget(budget)

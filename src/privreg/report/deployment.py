@@ -104,8 +104,8 @@ def _variant(release: Release) -> dict[str, Any]:
     return {
         "variant_name": name if receipt.private else UNKNOWN,
         "data_domain": "All tables with these columns and any number of records: "
-        + ", ".join([*release.columns, release.target]),
-        "unprotected_quantities": "Treated as public: the names and types of columns, declared levels of categories, "
+        + ", ".join([*release.inputs, release.target]),
+        "unprotected_quantities": "Treated as public: the names and types of columns, declared levels and ranges, "
         "and all settings. Running time is not protected.",
     }
 

@@ -62,7 +62,7 @@ def document(release: Release, context: Context) -> Document:
 def _lead(release: Release, context: Context) -> str:
     data = f" from {shown(context.data)}" if context.data else ""
     used, offered = len(release.coefficients), len(release.columns)
-    what = f"a linear model of {used} of {count_of(offered, 'column')}" if used else "a constant, not a linear model"
+    what = f"a linear model of {used} of {count_of(offered, 'feature')}" if used else "a constant, not a linear model"
     epsilon, delta = guarantee.bounds(release.receipt)
     cost = f"at ε = {number(epsilon)} and δ = {number(delta, 6)}"
     if not release.receipt.private:
@@ -78,7 +78,7 @@ def _request(release: Release, context: Context) -> list[Content]:
     pairs = [
         ("Data", shown(context.data) if context.data else "not named"),
         ("To predict", shown(release.target)),
-        (f"Columns offered ({len(release.columns)})", ", ".join(map(shown, release.columns)) or "none"),
+        (f"Columns offered ({len(release.inputs)})", ", ".join(map(shown, release.inputs)) or "none"),
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),
         ("Protected", guarantee.unit_words(receipt)),
@@ -160,7 +160,7 @@ def _limits(release: Release, context: Context) -> list[Content]:
         _unit_limit(release),
         f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
         "Running time is not protected, nor is a computer that others can read.",
-        "Names and types of columns, declared levels of categories, and all settings count as public.",
+        "Names and types of columns, declared levels and ranges, and all settings count as public.",
         f"The model is linear{within}: it has no curves and no interactions between columns.",
         *([errors] if release.has_errors else []),
         "The records themselves must still be protected: the guarantee covers this page and the model file only.",

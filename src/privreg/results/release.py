@@ -56,6 +56,11 @@ class Release:
     saved: Saved | None = None
 
     @property
+    def inputs(self) -> list[str]:
+        """The columns of the table, as far as they are known: a category is one."""
+        return self.columns if self.saved is None else self.saved.schema.names
+
+    @property
     def has_errors(self) -> bool:
         """Whether the method tells how uncertain its coefficients are."""
         return any(c.error is not None for c in [*self.coefficients, self.intercept])

@@ -123,7 +123,8 @@ def test_what_is_lost_is_told():
         assert model.receipt_.epsilon == pytest.approx(0.5)
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
     model = seeded().fit(X + np.array([0, 1e12, 0]), X.sum(axis=1))
-    assert "the spread of 1 column drowned" in model.summary()
+    assert model.selected_features_ == [0, 2]
+    assert "x1: too little data at this budget to find its scale; left out." in model.warnings_
 
 
 LABELS = {
@@ -224,7 +225,7 @@ def test_extreme_budgets(epsilon, delta):
 
 def test_the_schedule_spends_everything():
     for size in (0.1, 49.9, 50, 80, 300, 1e4, 1e8):
-        for available, wanted in ((1, None), (20, None), (20, 5), (5000, None), (5000, 2000)):
+        for available, wanted in ((0, None), (1, None), (20, None), (20, 5), (5000, None), (5000, 2000)):
             schedule = make_schedule(size, available, wanted)
             assert schedule.total == pytest.approx(1, abs=1e-12)
             assert schedule.columns <= min(available, wanted or available, 1000)
@@ -300,33 +301,52 @@ def towns(seed, rows=6000):
     return X, 2 * X.age + np.array([0.0, 20.0, -12.0])[town] + 7 * X.ok + rng.normal(0, 10, rows)
 
 
-def test_levels_are_compared_within_their_category():
-    truth = {"town=b − a": 20, "town=c − a": -12, "ok=True − False": 7}
+def test_levels_are_differences_from_their_reference():
+    truth = {"town=b": 20, "town=c": -12, "ok=True": 7}
     inside = []
     for seed in range(20):
         X, y = towns(seed)
-        model = PrivateLinearRegression(1.0, 1e-6, random_state=seed).fit(X, y)
-        found = {name: (value, error) for name, value, error in model.level_differences()}
-        assert list(found) == list(truth)
+        model = PrivateLinearRegression(1.0, 1e-6, categories={"town": ["a", "b", "c"]}, random_state=seed).fit(X, y)
+        assert model._names == ["age", *truth]
+        found = dict(zip(truth, zip(model.coef_[1:], model.standard_error_[1:], strict=True), strict=True))
         inside += [abs(found[name][0] - truth[name]) < 1.96 * found[name][1] for name in truth]
-        # A difference is what it makes to a prediction.
-        row = pd.DataFrame({"age": [50.0] * 2, "town": pd.Categorical(["a", "c"], ["a", "b", "c"]), "ok": [True, True]})
+        # A coefficient is what a level makes to a prediction, beside its reference.
+        row = pd.DataFrame({"age": [50.0] * 2, "town": ["a", "c"], "ok": [True, True]})
         first, second = model.predict(row)
-        assert second - first == pytest.approx(found["town=c − a"][0], rel=1e-9)
+        assert second - first == pytest.approx(found["town=c"][0], rel=1e-9)
     assert sum(inside) >= 54  # of 60; the seeds are fixed
-    assert "Levels of one category (town, ok) can only be compared" in model.summary()
+    assert "town: each row is the difference from a." in model.summary()
+    assert "ok: each row is the difference from False." in model.summary()
+
+
+def test_the_reference_of_levels_that_were_found_is_the_most_common_one():
+    X, y = towns(0)
+    X["town"] = X["town"].astype(object).where(X.index % 4 != 0, "c")
+    model = PrivateLinearRegression(3.0, random_state=0).fit(X, y)
+    town = model.schema_.columns[1]
+    assert town.found
+    assert town.levels[0] == "c"
+    assert set(model._names) == {"age", "town=a", "town=b", "ok=True"}
+    assert "town: each row is the difference from c." in model.summary()
 
 
 def test_names_of_categories_may_have_an_equals_sign():
     X, y = towns(0)
     X = pd.DataFrame({"a=b": X.town, "a=c": X.ok, "a": X.age})
-    model = PrivateLinearRegression(3.0, random_state=0).fit(X, y)
-    names = [name for name, *_ in model.level_differences()]
-    assert names == ["a=b=b − a", "a=b=c − a", "a=c=True − False"]
+    model = PrivateLinearRegression(3.0, random_state=0, categories={"a=b": ["a", "b", "c"]}).fit(X, y)
+    assert model._names == ["a=b=b", "a=b=c", "a=c=True", "a"]
+    assert [(f.category, f.level) for f in model._features] == [("a=b", "b"), ("a=b", "c"), ("a=c", True), (None, None)]
 
 
-def test_without_categories_there_are_no_differences():
-    X, y = towns(0)
-    assert PrivateLinearRegression(random_state=0).fit(X[["age"]], y).level_differences() == []
-    assert PrivateLinearRegression(random_state=0).fit(X[["age"]].to_numpy(), y).level_differences() == []
-    assert PrivateLinearRegression(0.01, random_state=0).fit(X.head(50), y.head(50)).level_differences() == []
+def test_a_table_whose_columns_are_all_left_out_gives_a_constant():
+    """Also if there are records enough for a model."""
+    y = np.random.default_rng(0).normal(5, 1, 3000)
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(3000)], "same": "x"})
+    model = seeded(epsilon=3.0).fit(frame, y)
+    assert model.selected_features_ == []
+    assert model.coef_.tolist() == [0.0, 0.0]
+    assert model.predict(frame[:1])[0] == pytest.approx(5, abs=0.1)
+    assert "the model is a constant: no column can be used." in model.summary()
+    assert "id: no value is common enough; left out." in model.warnings_
+    assert "same: almost all records have the same value; left out." in model.warnings_
+    assert model.receipt_.epsilon == pytest.approx(3.0, rel=1e-3)

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.reading import ADAPTIVE, Public
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
-from privreg.estimators.schema_notes import incomplete, left_out_notes, reference_notes
+from privreg.estimators.schema_notes import incomplete, left_out_notes
 from privreg.estimators.spending import Spending
+from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
+from privreg.privacy.events import Gaussian
 from privreg.results.release import Coefficient, Release
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
@@ -136,7 +138,7 @@ class PrivateLinearRegression(PrivateRegressor):
         wanted = None if self.k == "auto" else int(self.k)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection)
         self.n_records_ = fitted.records
-        told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted)]
+        told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted, _count_noise(account))]
         self.warnings_ = told + fitted.warnings
         self._set(fitted.model.placed([feature.row for feature in engine.features]), len(schema.rows))
         self._remember(schema)
@@ -215,8 +217,14 @@ class PrivateLinearRegression(PrivateRegressor):
         bent = [self._names[j] for j in self.model_.outer()]
         if bent:
             facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
-        facts += reference_notes(self.schema_, self._chosen())
+        facts += self._about_columns(self._chosen())
         return facts
+
+
+def _count_noise(account: AdaptiveAccount) -> float:
+    """The noise of all counts of records together."""
+    counts = [event for event in account.receipt().events if isinstance(event, Gaussian) and event.purpose == "count"]
+    return sqrt(sum((event.scale / event.grid) ** 2 for event in counts))
 
 
 def _finite(value: float) -> float | None:

@@ -62,6 +62,8 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append(f"the model is a constant: {few}")
     elif not state.spread.sure:
         texts.append("the model is a constant: the target's spread drowned in noise, or is tiny beside its size.")
+    elif not state.terms:
+        texts.append("the model is a constant: no column can be used.")
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
         texts.append("the centre of the target is unreliable at this budget: all predictions may be far off.")
     features = setting.engine.features

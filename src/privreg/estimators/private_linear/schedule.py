@@ -7,7 +7,7 @@ data can carry at this budget. What the constants are worth, with each data set 
 from dataclasses import dataclass
 
 COUNT = 0.01  # of the budget, for the number of records
-SMALLEST_SIZE = 50  # a smaller S gives a constant
+SMALLEST_SIZE = 50  # a smaller S gives a constant, as a table without columns does
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
