@@ -74,7 +74,8 @@ class ParquetTable(DataFile):
         self._files = {os.path.abspath(path): (stamp, rows) for path, (_, stamp, rows) in found.items()}
         schemas = {path: schema for path, (schema, *_) in found.items()}
         self.columns, self._types = _agreed(schemas)
-        self._enums = set.intersection(*({f.name for f in s if _marked(f, b"_PL_ENUM")} for s in schemas.values()))
+        enums = [{f.name: levels for f in s if (levels := _enum_levels(f)) is not None} for s in schemas.values()]
+        self._enums = {name: levels for name, levels in enums[0].items() if all(e.get(name) == levels for e in enums)}
 
     def __repr__(self) -> str:
         count = len(self._files)
@@ -121,7 +122,7 @@ class ParquetTable(DataFile):
     def type_of(self, column: str) -> ColumnType:
         """What the type of a column says. The levels of polars' Enum are written down before there is data."""
         kind = super().type_of(column)
-        levels = self.levels(column) if column in self._enums else None
+        levels = self._enums.get(column)
         return kind if levels is None else replace(kind, category=False, levels=tuple(levels))
 
     def _check(self, columns: Sequence[str], identifiers: Sequence[str]) -> None:
@@ -234,6 +235,18 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     if not fields:
         raise SchemaError(f"{path} has no columns")
     return fields
+
+
+def _enum_levels(column: pa.Field) -> list[str] | None:
+    """The levels of polars' Enum, from what it has written down beside the type: "1;a3;b c" is a and b c."""
+    rest, levels = (column.metadata or {}).get(b"_PL_ENUM_VALUES2", b""), []
+    while rest:
+        size, sign, rest = rest.partition(b";")
+        if not sign or not size.isdigit() or int(size) > len(rest):
+            return None
+        levels.append(rest[: int(size)].decode(errors="replace"))
+        rest = rest[int(size) :]
+    return levels or None
 
 
 def _marked(column: pa.Field, mark: bytes) -> bool:

@@ -268,8 +268,9 @@ def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
 
 
 def _mark(reading: _Reading, name: str | None) -> str:
+    """The decimal mark: a point, unless commas clearly outnumber it."""
     counts = reading.classes.get(name)
-    return "," if counts is not None and counts[COMMA] > counts[POINT] else "."
+    return "," if counts is not None and counts[COMMA] - counts[POINT] > CERTAIN * reading.class_noise else "."
 
 
 def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tuple[dict[str, Column], float]:
