@@ -50,8 +50,8 @@ def changed(before: Call, after: Call, rows: int = 1) -> float:
         moved = _squares(two[1], one[1]) + sum(d**2 for d in moved_values(before, after).values())
         return _part(moved, step.columns * step.grid**2 * rows**2) ** 0.5
     assert isinstance(step, ProposeTestRelease)
-    nested = max(_moved_depth(one, two, step), _moved_depth(two, one, step))
-    delta = max(_part_of_delta(one, two, step), _part_of_delta(two, one, step))
+    nested = max(_moved_depth(one, two, step, rows), _moved_depth(two, one, step, rows))
+    delta = max(_part_of_delta(one, two, step, rows), _part_of_delta(two, one, step, rows))
     return max(_part(abs(two[0] - one[0]), rows), nested, delta)
 
 
@@ -113,27 +113,29 @@ def _ends(statistic: Any) -> tuple[int, int] | None:
 # ---- propose, test, release
 
 
-def _moved_depth(one: Any, two: Any, step: ProposeTestRelease) -> float:
-    """Above 1 if the depth of any place moved by more than one: boxes are not nested, or weights too far apart.
+def _moved_depth(one: Any, two: Any, step: ProposeTestRelease, rows: int) -> float:
+    """Above 1 if the depth of any place moved by more than `rows`: boxes are not nested, or weights too far apart.
 
     Box i holds the places of depth ≥ t + i. With one point replaced, box i + 1 of one set lies inside box i of the
     other, and its volume is no larger.
     """
     (_, scores, _, boxes), (_, other_scores, _, other_boxes) = one, two
     rate = int(step.rate * GRID)
-    for i in range(1, len(boxes)):
-        if i - 1 >= len(other_boxes):
+    for i in range(rows, len(boxes)):
+        if i - rows >= len(other_boxes):
             return 2.0
-        inside = zip(boxes[i], other_boxes[i - 1], strict=True)
+        inside = zip(boxes[i], other_boxes[i - rows], strict=True)
         if not all(low <= a and b <= high for (a, b), (low, high) in inside):
             return 2.0
-        if i > 1 and scores[i] > other_scores[i - 1] + rate:
+        if i > rows and scores[i] > other_scores[i - rows] + rows * rate:
             return 2.0
     return 0.0
 
 
-def _part_of_delta(one: Any, two: Any, step: ProposeTestRelease) -> float:
+def _part_of_delta(one: Any, two: Any, step: ProposeTestRelease, rows: int) -> float:
     """δ between the draws on both sets, times the chance that the test passes, as a part of what is declared.
+
+    Of several points replaced, what is declared for one adds up by group privacy.
 
     Both laws are constant where the boxes of one set are cut by those of the other, so that the sum is exact but for
     the weights of the boxes, which are rounded to float64.
@@ -145,13 +147,14 @@ def _part_of_delta(one: Any, two: Any, step: ProposeTestRelease) -> float:
     # What the i-th box of one set and the j-th of the other have in common; nothing beyond the last.
     common = [[_common(a, b) for b in other_boxes] + [0] for a in boxes] + [[0] * (len(other_boxes) + 1)]
     volume = [_common(box, box) for box in boxes] + [0]
-    factor, total = Fraction(exp(step.steps * step.rate)), Fraction()
+    factor, total = Fraction(exp(rows * step.steps * step.rate)), Fraction()
     for i in range(len(boxes)):
         total += mine[i] * (volume[i] - volume[i + 1] - (common[i][0] - common[i + 1][0]))
         for j in range(len(other_boxes)):
             cell = common[i][j] - common[i + 1][j] - common[i][j + 1] + common[i + 1][j + 1]
             total += max(mine[i] - factor * other[j], Fraction()) * cell
-    return float(total * Fraction(passes(step, distance)) / Fraction(step.delta)) * (1 - 1e-9)
+    allowed = step.delta * sum(exp(j * (1 / step.scale + step.steps * step.rate)) for j in range(rows))
+    return float(total * Fraction(passes(step, distance)) / Fraction(allowed)) * (1 - 1e-9)
 
 
 def _density(statistic: Any) -> tuple[list[Fraction], list[Any]]:

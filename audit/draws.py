@@ -11,12 +11,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 from scipy.stats import chi2, norm
 from scipy.stats import laplace as continuous_laplace
 
 import privreg.privacy.noise
-from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
-from privreg.errors import NotReleasedWarning
+from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
+from privreg.errors import NotReleasedWarning, WeakGuaranteeWarning
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.events import Event, Gaussian, GaussianMatrix, SampledPicks
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
@@ -96,11 +97,14 @@ def wrong_sources() -> list[str]:
     """Steps of fits without random_state whose noise did not come from OpenDP at the declared scale."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
+    texts = pd.DataFrame({"town": ["north", "south", "west"] * 40, "size": X[:, 0], "ok": ["yes", "no"] * 60})
     wrong = []
-    for estimator in _private_estimators():
+    reading = [SchemaReader(4.0, 1e-2), PrivateLinearRegression(8.0, 1e-2, missing="fill"), DPKendall(2, 20.0, 1e-2)]
+    for estimator, table in [*((one, X) for one in _private_estimators()), *((one, texts) for one in reading)]:
         with _watched() as drawn, warnings.catch_warnings():
             warnings.simplefilter("ignore", NotReleasedWarning)
-            estimator.fit(X, X[:, 0] + rng.normal(size=120))
+            warnings.simplefilter("ignore", WeakGuaranteeWarning)
+            estimator.fit(table, X[:, 0] + rng.normal(size=120))
         name = type(estimator).__name__
         missing = Counter(scale for step in estimator.receipt_.steps for scale in _scales(step)) - drawn
         if missing:

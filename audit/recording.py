@@ -348,6 +348,9 @@ class _RecordedNoise:
     def groups(self, records: int, groups: int) -> Int64:
         return self._recording.draw_groups(records, groups)
 
+    def apart(self) -> "_RecordedNoise":
+        return self
+
     def sample(self, records: int, kept: int) -> Any:
         return self._recording.drawn(Draw("sample", kept, records, self._recording.draw_sample(records, kept)))
 

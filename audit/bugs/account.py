@@ -31,8 +31,11 @@ def _without_the_last(self: Account, unit: str = "one record") -> Receipt:
     return replace(_receipt(self, unit), own=tuple(self._made[:-1]))
 
 
-def _always_private(self: Account, unit: str = "one record") -> Receipt:
-    return replace(_receipt(self, unit), private=True)
+def _always_private(self: Spending, unit: str) -> Receipt:
+    return replace(_whole_receipt(self, unit), private=True)
+
+
+_whole_receipt = Spending.receipt
 
 
 _total = accountant.total
@@ -89,7 +92,7 @@ BUGS = {
     ),
     "always private": Bug(
         "a receipt that calls seeded noise private",
-        changing((Account, "receipt", _always_private)),
+        changing((Spending, "receipt", _always_private)),
         "DPKendall",
         "receipt",
     ),

@@ -9,7 +9,7 @@ from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.data import tables
 from privreg.engines import memory
 from privreg.estimators.dp_kendall import DPKendall
-from privreg.estimators.private_linear import fitting, phases
+from privreg.estimators.private_linear import fitting, phases, scales
 from privreg.estimators.private_linear.design import unexplained
 from privreg.kernels.totals import total_of
 from privreg.mechanisms import count, median
@@ -136,7 +136,7 @@ BUGS = {
         "calls",
     ),
     "true median": Bug(
-        "columns centred at their true median", changing((fitting, "noisy_median", _true_median)), FLAGSHIP, "release"
+        "columns centred at their true median", changing((scales, "noisy_median", _true_median)), FLAGSHIP, "release"
     ),
     "true quantile": Bug(
         "residuals clipped at their true quantile",
@@ -158,7 +158,7 @@ BUGS = {
     ),
     "half a stretch": Bug(
         "only the lower half of each stretch between two records can come out as a median",
-        changing((fitting, "noisy_median", _half_the_median)),
+        changing((scales, "noisy_median", _half_the_median)),
         FLAGSHIP,
         "statistics",
     ),

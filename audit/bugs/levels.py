@@ -143,6 +143,14 @@ def _exact_medians(now: Any, columns: Any) -> Any:
     return result
 
 
+def _all_rows(self: Spending, source: Any, noise: Any) -> Any:
+    _cut(self, source, noise)
+    return source
+
+
+_cut = Spending._cut
+
+
 def _with_an_example(now: Any) -> list[str]:
     rare = [min(values, key=lambda v: (values[v], v)) for values in _Seen.counts.values() if values]
     return [*_doubts(now), *(f"{value!r} and others like it are rare." for value in rare)]
@@ -253,7 +261,7 @@ BUGS = {
     ),
     "people read whole": Bug(
         "all rows of a person counted when the table is read",
-        changing((Spending, "cut", lambda _, source: source)),
+        changing((Spending, "_cut", _all_rows)),
         PEOPLE,
         "statistics",
     ),

@@ -1,4 +1,4 @@
-"""Hostile input for everything that reads: text and Parquet files, tables in memory, model files, ledgers.
+"""Hostile input for everything that reads: text and Parquet files, tables in memory, models, schemas, ledgers.
 
     python -m audit.fuzz [--seconds N] [--target T --engine E]
 
@@ -16,7 +16,7 @@ its word:
 from collections.abc import Callable
 
 from audit.fuzz.ledger import fuzz_ledger
-from audit.fuzz.model import fuzz_model
+from audit.fuzz.model import fuzz_model, fuzz_schema
 from audit.fuzz.objects import fuzz_table
 from audit.fuzz.parquet import fuzz_parquet
 from audit.fuzz.text import fuzz_text, nasty_lines_found
@@ -28,5 +28,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "parquet": fuzz_parquet,
     "table": fuzz_table,
     "model": fuzz_model,
+    "schema": fuzz_schema,
     "ledger": fuzz_ledger,
 }

@@ -17,6 +17,7 @@ from audit.fuzz.columns import TYPED_USES, TYPES, columns_with, width
 from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import descriptors, outcome
 from audit.fuzz.record import CANARY, RECORDS, Read, Use, read_data, same_but_one
+from privreg.data.schema import Schema
 from privreg.data.tables import read_identities, read_table, read_target
 
 # ---- frames
@@ -90,9 +91,18 @@ LEVELS_OF_OBJECTS: tuple[Any, ...] = (
 )
 
 
-def object_record(value: Any, position: int, role: str, levels: Any) -> None:
-    """Python objects with and without one of any kind."""
-    tame = [float(i % 5) for i in range(RECORDS)]
+TAME: tuple[Callable[[int], Any], ...] = (
+    lambda i: float(i % 5),
+    lambda i: f"town {i % 3}",
+    lambda i: (b"north", b"south")[i % 2],
+    lambda i: date(2020, 1, 1 + i % 5),
+    lambda i: (1, "1", True, 2.5, None)[i % 5],
+)
+
+
+def object_record(value: Any, position: int, role: str, levels: Any, usual: Callable[[int], Any] = TAME[0]) -> None:
+    """Python objects with and without one of any kind, among others that are of one kind, or mixed."""
+    tame = [usual(i) for i in range(RECORDS)]
     found = []
     for values in (tame, [*tame[:position], value, *tame[position:]]):
         y, column = np.zeros(len(values)), np.fromiter(values, np.object_)
@@ -154,8 +164,9 @@ ODD_TABLES: tuple[Callable[[], Any], ...] = (
 
 def odd_table(make: Callable[[], Any]) -> None:
     """An odd object as features, with and without levels, as target and as owners."""
-    outcome(lambda: read_table(make()))
-    outcome(lambda: read_table(make(), {"a": [1, "x", None]}))
+    for categories in (None, "dtype", {"a": [1, "x", None]}, {"a": ["x"]}):
+        outcome(lambda given=categories: read_data(make(), [0.0, 1.0], None, given))
+    outcome(lambda: read_table(make(), Schema.numbers(["a"])), allowed=KeyError)
     outcome(lambda: read_target(make()))
     outcome(lambda: read_identities(make()))
 
@@ -165,7 +176,7 @@ def fuzz_table(data: bytes) -> None:
     draw = Draw(data)
     mode, role, position = draw.number(5), draw.pick(ROLES), draw.number(RECORDS + 1)
     if mode == 0:
-        object_record(draw.pick(PYTHON_OBJECTS), position, role, draw.pick(LEVELS_OF_OBJECTS))
+        object_record(draw.pick(PYTHON_OBJECTS), position, role, draw.pick(LEVELS_OF_OBJECTS), draw.pick(TAME))
     elif mode == 1:
         array_record(draw.pick(NUMPY_TYPES), draw.rest(), position, role)
     elif mode == 2:

@@ -67,6 +67,6 @@ def fuzz_parquet(data: bytes) -> None:
     messages = [found.message, outcome(read_file, path, use).message]
     if found.value is not None:
         names = list(found.value.columns)
-        messages.append(outcome(lambda: list(found.value.batches(names, {}, names[:1]))).message)
+        messages.append(outcome(lambda: list(found.value.batches(names, names[:1]))).message)
     if any(CANARY in (message or "") for message in messages):
         raise Finding(f"a cell in the message: {messages}")

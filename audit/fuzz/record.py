@@ -1,17 +1,27 @@
 """A table is read without a record and with it: whatever the record holds, nothing else may change."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from audit.fuzz.outcome import Finding, Outcome
-from privreg.data import files
+from privreg.data import cells, files
 from privreg.data.columns import choose_columns
-from privreg.data.tables import read_identities, read_table, read_target
-from privreg.engines.memory import MemoryEngine
+from privreg.data.encode import encoded, level_codes, numbers_in_raw
+from privreg.data.raw import TEXT, Raw
+from privreg.data.schema import CATEGORY, Column, Schema
+from privreg.data.tables import rows_as_array
+from privreg.engines.base import OpenOptions
+from privreg.engines.memory import MemorySource
+from privreg.engines.registry import kind_of
+from privreg.estimators.reading import settle
+from privreg.mechanisms.kinds import CountClasses
+from privreg.mechanisms.levels import common_values
 
 RECORDS = 24
 CANARY, RARE = "zq7x", "486"  # in cells, and nowhere else
@@ -28,14 +38,64 @@ class Read:
 
 
 def read_data(X: Any, y: Any, groups: Any = None, categories: Any = None, schema: Any = None) -> Read:
-    """A table in memory, read as a fit does."""
-    table, target = read_table(X, categories), read_target(y)
-    people = None if groups is None else read_identities(groups)
-    records = MemoryEngine(table, target)
-    every = table.rows(np.arange(table.n_rows))
-    if not np.array_equal(records.rows(np.arange(records.n_records)), every[table.complete() & np.isfinite(target)]):
+    """A table in memory, read as a fit does, in every way that what is found out about its columns may have it read."""
+    X = rows_as_array(X)
+    kind = kind_of(X)
+    types = kind.types(X, y, groups)
+    public = settle(types, categories)
+    source = kind.open(X, y, types, OpenOptions(1, groups))
+    assert isinstance(source, MemorySource)
+    raws = {name: source._raw(name) for name, column in public.columns.items() if column is None or not column.left_out}
+    target = source._target
+    rows = [column for name, raw in raws.items() for column in _ways(raw, public.columns[name])]
+    rows += [numbers_in_raw(target, mark) for mark in (".,", ".")[target.kind != TEXT]]
+    people = None if groups is None else source.row_identities()
+    texts = [name for name, raw in raws.items() if raw.kind == TEXT]
+    _check_counts(source, raws, texts)
+    found = {name: column or Column(name, CATEGORY, levels=TOWNS, found=True, reference=0)
+             for name, column in public.columns.items()}  # fmt: skip
+    _check_records(source, Schema(tuple(found.values())), raws, target)
+    return Read((schema, types.columns, types.target), np.column_stack(rows), people)
+
+
+def _ways(raw: Raw, column: Column | None) -> Iterator[Any]:
+    """The cells as what they may turn out to be, or as what is known about their column."""
+    if column is not None:
+        yield encoded(raw, column, fill=False)
+        yield encoded(raw, replace(column, centre=None if column.has_levels else 0.5), fill=True)
+    if raw.kind == TEXT:
+        yield cells.classes(raw.values)
+        yield cells.as_numbers(raw.values, ".")
+        yield cells.as_numbers(raw.values, ",")
+        yield cells.as_days(raw.values)
+        yield cells.as_truths(raw.values)
+        yield level_codes(raw, TOWNS, True)[0]
+        yield [np.nan if text is None else crc32(text.encode()) for text in cells.as_texts(raw.values).to_pylist()]
+
+
+def _check_counts(source: MemorySource, raws: dict[str, Raw], texts: list[str]) -> None:
+    """What is counted is what the cells are, one by one."""
+    if raws:
+        counts = source.total_cells(CountClasses(tuple(raws)), list(raws))
+        if not np.array_equal(counts, [raw.class_counts() for raw in raws.values()]):
+            raise Finding("counts of kinds are not those of the cells")
+        if (counts.sum(axis=1) != source.n_rows).any():
+            raise Finding("a cell is of no kind, or of two")
+    for name, (values, times) in (common_values(source, texts, 1) if texts else {}).items():
+        own = [text for text in cells.as_texts(raws[name].values).to_pylist() if text is not None]
+        if sorted(own) != [value for value, n in zip(values, times, strict=True) for _ in range(n)]:
+            raise Finding("counts of values are not those of the cells")
+
+
+def _check_records(source: MemorySource, schema: Schema, raws: dict[str, Raw], target: Raw) -> None:
+    """The records are the rows that have every value."""
+    complete = np.isfinite(numbers_in_raw(target, schema.target_mark))
+    for column in schema:
+        if not column.left_out:
+            values = encoded(raws[column.name], column, fill=False)
+            complete &= values >= 0 if column.has_levels else np.isfinite(values)
+    if source.open(schema).n_records != complete.sum():
         raise Finding("the records are not the complete rows")
-    return Read((schema, table.names), np.column_stack([every, target]), people)
 
 
 @dataclass(frozen=True)
@@ -49,13 +109,16 @@ class Use:
 
 
 def read_file(path: Path, use: Use) -> Read:
-    """A file, read as `privreg fit` does."""
+    """A file, read as `privreg fit` does; one with types as the table in memory that it holds."""
     file = files.open_file(path)
     columns = choose_columns(file, use.target, use.features, (), use.person, dict(use.levels))
     person = [] if columns.person is None else [columns.person]
-    table = file.read([*columns.features, columns.target, *person], columns.categories, person)
-    groups = table[person[0]] if person else None
+    names = [*columns.features, str(columns.target), *person]
     schema = (file.columns, columns)
+    if not file.typed:
+        return read_data(file.select(names), columns.target, columns.person, columns.categories, schema)
+    table = file.read(names, person)
+    groups = table[person[0]] if person else None
     return read_data(table.select(columns.features), table[columns.target], groups, columns.categories, schema)
 
 

@@ -19,7 +19,8 @@ TEXT_USES = (
     Use("y", ("x", "flag"), "x2", (("x", (48611.25, 48612.25)),)),
     Use("y", ("x2",), "town"),
     Use("flag", ("x", "x2")),
-    Use("y"),  # text without levels
+    Use("y", ("town", "id", "x2")),  # text without levels
+    Use("y"),
     Use("town"),  # text as the target
     Use("z"),
 )
@@ -114,8 +115,8 @@ def _whole_text(content: bytes) -> None:
         names = list(found.value.columns)
         for use in (Use(names[-1], tuple(names[:-1])), Use(names[0]), Use(names[-1], tuple(names[:1]), names[-2:][0])):
             messages.append(outcome(read_file, path, use).message)
-        whole = outcome(found.value.read, names, {})
-        parts = outcome(lambda: list(found.value.batches(names, {})))  # refuses a line by its number, as documented
+        whole = outcome(found.value.read, names)
+        parts = outcome(lambda: list(found.value.batches(names)))
         if whole.message is None and parts.value and not pa.concat_tables(parts.value).equals(whole.value):
             raise Finding("batches are not what read gives")
     if not content.startswith((b"PAR1", *files._REFUSED)):

@@ -23,6 +23,8 @@ from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
 from privreg.data.raw import OTHER_TYPE, TEXT, TIME, Cells, ColumnType
 from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.data.text_header import BLANKS
+from privreg.data.text_header import MISSING as WORDS
 from privreg.engines.base import Source, Types
 from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
@@ -133,6 +135,8 @@ def public_schema(types: Types, categories: Categories = "dtype", full: bool = F
 def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:
     if levels is not None:
         given = checked_levels(name, levels)
+        if kind.kind == OTHER_TYPE:
+            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
         if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
             raise SchemaError(
                 f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels"
@@ -199,7 +203,11 @@ def _without_text(public: Public) -> Public:
 def _count_kinds(reading: _Reading) -> _Reading:
     """Noisy counts of the classes of cells, of all columns that may have missing values or whose kind is not known."""
     public = reading.public
-    names: list[str | None] = [name for name, column in public.columns.items() if column is None or not column.left_out]
+    names: list[str | None] = [
+        name
+        for name, column in public.columns.items()
+        if column is None or not (column.left_out or _spells_missing(column))
+    ]
     offered = [name for name in names if name is not None]
     if public.text_target:
         names.append(None)
@@ -214,6 +222,11 @@ def _count_kinds(reading: _Reading) -> _Reading:
     counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
     noisy = noisy_classes(reading.account, event, counts)
     return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
+
+
+def _spells_missing(column: Column) -> bool:
+    """Whether a declared level is a word for a missing value: then those that are missing cannot be told by words."""
+    return any(isinstance(level, str) and level.strip(BLANKS).lower() in WORDS for level in column.levels)
 
 
 def _with_kind(reading: _Reading, name: str) -> Column:
