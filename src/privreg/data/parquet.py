@@ -11,17 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from privreg.data.arrow_types import kind_of_type, stored_type
 from privreg.data.base import DataFile
-from privreg.data.cells import convert, kind_of_type, stored_type
 from privreg.data.files import PARQUET, check_start, files_at, first_bytes
-from privreg.data.raw import ColumnType
 from privreg.errors import SchemaError
+
+if TYPE_CHECKING:  # kernels take long to load, and wrong columns are known before
+    from privreg.data.raw import ColumnType
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
 _BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all
@@ -119,7 +121,7 @@ class ParquetTable(DataFile):
                         return None
         return None if common is None else list(_guarded(self.path, common.to_pylist))
 
-    def type_of(self, column: str) -> ColumnType:
+    def type_of(self, column: str) -> "ColumnType":
         """What the type of a column says. The levels of polars' Enum are written down before there is data."""
         kind = super().type_of(column)
         levels = self._enums.get(column)
@@ -155,6 +157,8 @@ class ParquetTable(DataFile):
                 yield _guarded(path, partial(self._convert, batch, columns, identifiers))
 
     def _convert(self, batch: pa.RecordBatch, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
+        from privreg.data.cells import convert
+
         several = {name: len(self._types[name]) > 1 for name in columns}
         return pa.table({name: convert(batch.column(name), name in identifiers, several[name]) for name in columns})
 
