@@ -105,7 +105,7 @@ class _Ahead:
         self._noise, self._runs, self.private = noise, runs, noise.private
         self._drawn: dict[tuple[bytes, float], Iterator[Int64]] = {}
         self.pick, self.laplace, self.uniform, self.groups = noise.pick, noise.laplace, noise.uniform, noise.groups
-        self.sample = noise.sample
+        self.sample, self.apart = noise.sample, noise.apart
 
     def gaussian(self, values: Int64, scale: float) -> Int64:
         key = (values.tobytes(), scale)
