@@ -152,10 +152,9 @@ REPAIRED = (
     "a caller's `np.seterr`: each could turn a fit into an error that its neighbour does not make.",
     "Percentages of progress depended on the data.",
     "An estimator that was fitted before remembered what named its people, so that a ledger took others.",
-    "One signalling NaN in a column of objects turned a fit into an error, after its budget was spent; bytes among text "
-    "were text or missing, as another record had it.",
-    "A table none of whose columns can be used ended in a division by zero; levels declared for a column of times of day "
-    "ended in an error of arrow, after the budget was spent.",
+    "One signalling NaN in a column of objects turned a fit into an error, after its budget was spent.",
+    "A table none of whose columns can be used ended in a division by zero, and levels declared for a column of times "
+    "of day in an error of arrow, after the budget was spent.",
     "Levels that came with a type were used without a word; a ledger took fits of the published Tukey calibration, "
     "which protects no single record.",
 )

@@ -143,8 +143,6 @@ def test_a_receipt_of_two_parts():
     whole = plan.after(first, Budget(10.0, 1e-5))
     assert wrong_receipt(whole, [reading], rows=2) is None
     cheap = replace(first, own=(replace(reading, threshold=reading.threshold - reading.grid),))
-    changed_too = plan.after(cheap, Budget(10.0, 1e-5))
-    assert (
-        wrong_receipt(changed_too, list(cheap.own), rows=2) is None
-    )  # its own total says so, and is within the budget
+    other = plan.after(cheap, Budget(10.0, 1e-5))
+    assert wrong_receipt(other, list(cheap.own), rows=2) is None  # its total tells, and is within the budget
     assert own_extra(cheap.own[0], 2) > own_extra(reading, 2) > own_extra(reading, 1)
