@@ -84,7 +84,7 @@ prove, for the most telling claim; the claim must be above.
 
 
 def _replay(found: dict[str, Any]) -> str:
-    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in found["kinds"].items())
+    kinds, alone = ", ".join(f"{kind} ({count:,})" for kind, count in found["kinds"].items()), found["shown alone"]
     checks = table(["check", "what must hold", "pairs in which it failed"],
                    [[name, c["what"], c["failed"]] for name, c in found["checks"].items()])  # fmt: skip
     cases = table(["fit", "what happens in it", "pairs"],
@@ -95,7 +95,10 @@ A fit is recorded: every statistic on its way to the noise, every request to the
 outputs are handed to a fit on a neighbouring table. By the composition theorem this is all that has to be looked
 at: given the same earlier outputs, the next step must be the same, its statistic must have moved by no more than
 declared (compared in whole numbers, without a tolerance), and nothing else may differ in what leaves the fit, bit
-for bit. {found["pairs"]:,} pairs of tables, a record (or a person) added or removed: {kinds}.
+for bit. Which values occur in a column of text differs between neighbours: counts are compared value by value, and
+what was released is handed on by name. A value that only one of the tables could show is what δ′ pays for: it was shown
+in {alone["pairs"]} pairs, where {alone["expected at most"]:.2g} at most were to be expected.
+{found["pairs"]:,} pairs of tables, a record (or a person) added or removed: {kinds}.
 
 {checks}
 

@@ -31,7 +31,7 @@ def test_a_fit_with_a_sample_is_replayed():
     table = rising(30)
     for seed in range(5):
         one = recorded(table[:-1], seed)
-        two = recorded(table, seed + 50, one, places=(30,))
+        two = recorded(table, seed + 50, one, row=30, most=1)
         assert two.chosen == one.chosen
         assert one.found == two.found == []
         for recording in (one, two):
@@ -42,14 +42,14 @@ def test_a_fit_with_a_sample_is_replayed():
         assert after[-1]  # where the new record tells most
         change = two.calls[1].statistic - one.calls[1].statistic
         assert 0.5 * FIRST_RANGE < np.ptp(change) <= FIRST_RANGE
-        np.testing.assert_array_equal(recorded(table[:-1], 9, two, places=(30,), removed=True).samples[0], before)
+        np.testing.assert_array_equal(recorded(table[:-1], 9, two, row=30, most=1, removed=True).samples[0], before)
 
 
 def test_tables_that_are_no_neighbours_have_coins_of_their_own():
     one = recorded(rising(30))
     assert recorded(rising(44), 1, one).chosen == one.chosen
     with pytest.raises(Diverged, match="another number of records"):
-        recorded(rising(44), 1, one, places=(3,))
+        recorded(rising(44), 1, one, row=3, most=1)
 
 
 def test_what_a_tape_must_not_let_through():

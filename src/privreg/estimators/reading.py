@@ -54,7 +54,7 @@ TRUTHS = ("no", "yes")
 EMPTY = "almost no values"
 HALF_EMPTY = "too many missing values"
 NO_COMMON = "no value is common enough"
-CONSTANT = "almost all records have the same value"
+CONSTANT = "only one value is common enough"
 NO_USE = "its type cannot be used"
 TOO_FEW = "too few records at this budget to tell what it holds"
 
@@ -108,7 +108,8 @@ def settle(types: Types, categories: Categories = None, ranges: Ranges = None, m
     for what, names in (("categories were", declared), ("a range was", bounds)):
         for name in names:
             if name not in types.columns:
-                raise SchemaError(f"{what} declared for {name!r}, but the table has no such feature")
+                why = "which is the target" if name == types.target else "but the table has no such feature"
+                raise SchemaError(f"{what} declared for {name!r}, {why}")
     columns: dict[str, Column | None] = {}
     taken: list[str] = []
     for name, kind in types.columns.items():
