@@ -284,17 +284,17 @@ CELLS = [
     (1, "1"),
     (-7, "-7"),
     (np.int8(5), "5"),
-    (np.uint64(2**64 - 1), str(2**64 - 1)),
+    (np.uint64(2**64 - 1), str(2**64)),  # as float64 has it
     (Colour.RED, "3"),
-    (10**4000, str(10**4000)),
-    (10**5000, None),  # too long to be written
+    (10**4000, None),  # beyond float64
+    (10**5000, None),
     (1.0, "1"),
     (-0.0, "0"),
     (np.float32(2), "2"),
     (0.1, "0.1"),
-    (1e300, "1e+300"),
+    (1e300, str(int(1e300))),
     (np.longdouble(3), "3"),
-    (np.inf, "inf"),
+    (np.inf, None),
     (np.nan, None),
     (np.float32("nan"), None),
     (Fraction(1, 2), "0.5"),
