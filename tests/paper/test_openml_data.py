@@ -29,9 +29,9 @@ from openml_tables import (
     PARQUET_PATH,
 )
 from paper_runs import here
-from privreg.data.tables import read_table
 from privreg.errors import DataError, PrivregError
 from privreg.paper import openml_data
+from public_tables import public_table
 
 NAN = math.nan
 
@@ -136,7 +136,7 @@ def test_the_files_are_read_like_any_other_table(server, tmp_path):
     table = read(tmp_path, MIXED)
     names = [f"colour={c}" for c in ("red", "green", "light blue")] + ["rooms=3", "rooms=1", "rooms=2"]
     names += ["sold=True", "sold=False", "size", "count", "small"]
-    features = read_table(table.drop_columns("target"))
+    features = public_table(table.drop_columns("target"), full=True)
     assert features.names == names
     np.testing.assert_array_equal(features[2], [1, 0, NAN, 0])
     np.testing.assert_array_equal(features[1], [0, 0, NAN, 0])

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import privreg
-from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression, load_model
+from privreg import (
+    BoostedAdaSSP,
+    DPKendall,
+    PrivateLinearRegression,
+    Schema,
+    SubLasso,
+    TukeyRegression,
+    load_model,
+)
 from privreg.privacy.events import event_from_dict
 from privreg.privacy.purposes import OTHER, PURPOSES, purpose_of
 from privreg.privacy.receipt import Receipt
@@ -26,11 +34,14 @@ MADE = {
     "boosted": lambda: BoostedAdaSSP(1.0, 1e-6, random_state=1),
 }
 
+NUMBERS = Schema.numbers(4)
 
-def fitted(name):
+
+def fitted(name, schema=NUMBERS):
+    """Without reading, which files from before do not have, unless there is no schema."""
     rng = np.random.default_rng(4)
     X = rng.normal(size=(2000, 4))
-    return MADE[name]().fit(X, X[:, 0] + rng.normal(size=2000))
+    return MADE[name]().set_params(schema=schema).fit(X, X[:, 0] + rng.normal(size=2000))
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -43,6 +54,15 @@ def test_every_event_has_a_purpose_and_old_names_tell_the_same(name):
         as_before(record)
         read = event_from_dict(record)
         assert (read.purpose, read.column) == (event.purpose, event.column)
+
+
+def test_reading_has_a_purpose_of_its_own():
+    events = fitted("all columns", schema=None).receipt_.events
+    assert [(e.name, e.purpose) for e in events[:2]] == [
+        ("count all records", "count"),
+        ("kinds of the columns", "reading"),
+    ]
+    assert all(event.purpose in PURPOSES for event in events)
 
 
 def test_names_that_nobody_knows():

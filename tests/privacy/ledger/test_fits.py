@@ -44,14 +44,11 @@ def test_fits_for_people_are_entered_as_such(tmp_path):
     assert mu <= ledger.status()[0].mu_squared
 
 
-def test_a_refused_fit_reads_nothing(tmp_path):
-    class Unread:
-        def __getattribute__(self, name):
-            raise AssertionError("the data was looked at")
-
+def test_a_refused_fit_looks_at_names_and_types_alone(tmp_path, monkeypatch):
     ledger = opened(tmp_path, "0.5", "1e-6")
+    monkeypatch.setattr("privreg.estimators.base.open_table", lambda *_: pytest.fail("the data was looked at"))
     with pytest.raises(BudgetRefusedError):
-        PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(Unread(), Unread())
+        PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(*table())
     assert ledger.history() == []
 
 
@@ -161,4 +158,5 @@ def test_a_purpose_that_a_ledger_cannot_keep_is_refused_before_anything_is_spent
     assert ledger.history() == []
     model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", purpose="table 3\nof the report")
     assert model.fit(X, y).ledger_entry_ == 1
-    assert ledger.history()[0].what == "table 3\nof the report"
+    assert ledger.history()[0].purpose == "table 3\nof the report"
+    assert ledger.history()[0].what == "fit PrivateLinearRegression"
