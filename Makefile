@@ -81,11 +81,13 @@ paper: .venv/.stamp-test
 	$(BIN)/privreg paper report results/paper-as-published
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_selection.py $(DATA)
 
-# PrivateLinearRegression on the paper's data sets, its ablations and its intervals (results/flagship/), and the study
-# behind the strict Tukey settings: make accuracy DATA=folder of <task>_<name>.parquet files
+# PrivateLinearRegression on the paper's data sets, its ablations and its intervals (results/flagship/), on tables with
+# text columns (results/text/), and the study behind the strict Tukey settings:
+# make accuracy DATA=folder of <task>_<name>.parquet files
 accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/intervals.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/text_columns.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
 
 # Whether the guarantee holds, on the whole program: record and replay, bugs put in on purpose, floating point, black-box

@@ -125,8 +125,9 @@ ASSUMED = (
     "AdaSSP). The proof allows for that error; that it holds on every machine is assumed.",
     "**Compilers and processors** do what they say. Statistics were compared between several instruction sets "
     "on one machine.",
-    "**Names and types are public**: of all columns, declared levels, and which column is the target. In memory one "
-    "odd value may have changed a column's type before we see it ([how tables are read](tables.md)).",
+    "**Names and types of columns are public**, also types that a library chose by looking at values; so are a text "
+    "file's header line, declared levels and ranges, and which column is the target "
+    "([how tables are read](tables.md)).",
     "**One budget, one data set**: who fits again without a ledger spends again, and nobody adds it up.",
     "**Time and memory** are not protected: how long a fit takes depends on the number of records, which the "
     "guarantee otherwise hides. Nor is a computer that others can look into while it runs.",

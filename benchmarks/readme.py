@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import scaling_tables
@@ -184,6 +185,38 @@ def flagship_table() -> str:
     return "\n".join(lines)
 
 
+@cache
+def text_summary() -> dict[str, Any]:
+    return json.loads((ROOT / "results" / "text" / "summary.json").read_text())
+
+
+def text_table() -> str:
+    """Tables with text columns, beside least squares."""
+    head = ["table (R package), target", "records", "columns", "of them text", "least squares", "private"]
+    lines = [head, ["---"] * len(head)]
+    for name, row in text_summary()["tables"].items():
+        known = (f"{row['records']:,}", str(row["columns"]), str(row["text columns"]))
+        private = "a constant" if row["constant"] == text_summary()["trials"] else pretty(row["private"])
+        lines.append([f"{name} ({row['package']}), {row['target']}", *known, pretty(row["least squares"]), private])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text_line() -> str:
+    """How much of the R² of least squares is kept on tables with text columns, in one sentence."""
+    rows = {name: row for name, row in text_summary()["tables"].items() if not row["constant"]}
+    kept = {name: row["private"] / row["least squares"] for name, row in rows.items()}
+    worst, gaps = (
+        min(kept, key=lambda name: kept[name]),
+        sum(r["columns with missing values"] > 0 for r in rows.values()),
+    )
+    return (
+        f"On {len(kept)} CSV files with text columns, {gaps} of them with missing values, given only the target, "
+        f"ε = {text_summary()['epsilon']:g} and δ = 1e-6, the median ratio of R² to that of least squares without "
+        f"privacy is {median(kept.values()):.2f}; the lowest is {kept[worst]:.2f} ({worst}). "
+        "[Every table](docs/measured.md#tables-with-text-columns)."
+    )
+
+
 def flagship_speed() -> str:
     results = json.loads((ROOT / "benchmarks" / "flagship_speed.json").read_text())["results"]
     small, large = (next(iter(results[k].items())) for k in ("n = 20,000, d = 20", "n = 500,000, d = 50"))
@@ -243,6 +276,8 @@ TABLES = {
     "lost signs": lost_signs,
     "flagship": flagship_table,
     "flagship speed": flagship_speed,
+    "text": text_table,
+    "text line": text_line,
     "commands": command_table,
     "speed": speed_table,
     "theorem": theorem_table,

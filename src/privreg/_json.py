@@ -1,12 +1,11 @@
 """Values from a JSON file: of the kind that is expected, or ValueError."""
 
 from collections.abc import Callable
-from math import isfinite
-from typing import Any, TypeVar
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from privreg._types import Float64
+if TYPE_CHECKING:  # the command line reads declarations before it loads numpy
+    from privreg._types import Float64
 
 T = TypeVar("T")
 
@@ -59,8 +58,10 @@ def texts(value: Any, what: str) -> list[str]:
     return entries(value, what, text)
 
 
-def numbers(value: Any, what: str, size: int, *, missing: bool = False) -> Float64:
+def numbers(value: Any, what: str, size: int, *, missing: bool = False) -> "Float64":
     """Finite numbers; null for NaN where values may be missing."""
-    values = entries(value, what, lambda v, what: np.nan if missing and v is None else number(v, what))
+    values = entries(value, what, lambda v, what: nan if missing and v is None else number(v, what))
     require(len(values) == size, f"{what} must be {size} numbers")
+    import numpy as np
+
     return np.array(values, np.float64)

@@ -16,4 +16,5 @@ def test_a_fit_that_was_paid_for_is_shown(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert b"Spent ? = 1" in done.stdout
+    assert b"Spent ? = " in done.stdout
+    assert b" of ? = 1, ? = 1e-6." in done.stdout

@@ -30,9 +30,9 @@ def test_fits_and_selections_spend_from_the_ledger(folder, budget):
     words = ("select", folder / "people.csv", "--target", "pay", "--k", "2", "--epsilon", "1", *COLUMNS)
     answer = json.loads(run(*words, *ledger, "--json").stdout)
     assert answer["ledger"]["entries"] == 2
-    assert status(budget)["sum"] == {"epsilon": 4.0, "delta": 1e-6}
+    assert status(budget)["sum"] == {"epsilon": 4.0, "delta": 2e-6}
     history = json.loads(run("ledger", "history", budget, "--json").stdout)["entries"]
-    assert [e["what"] for e in history] == ["fit pay: PrivateLinearRegression", "select for pay: DPKendall"]
+    assert [e["what"] for e in history] == ["fit pay: PrivateLinearRegression", "fit pay: DPKendall"]
     assert [e["state"] for e in history] == ["finished", "finished"]
     shown = run("ledger", "history", budget).stdout
     assert "fit pay: PrivateLinearRegression" in shown
@@ -93,7 +93,8 @@ def test_the_ledger_is_never_overwritten(folder, tmp_path, budget):
 
 def test_a_mistake_costs_nothing(folder, budget):
     ledger = ("--ledger", budget, "--dataset", "people")
-    for words in (("--target", "pya", *BUDGET), ("--target", "pay", *BUDGET), ("--target", "pay", "--epsilon", "0")):
+    wrong = [("--target", "pya", *BUDGET), ("--target", "pay", "--epsilon", "0")]
+    for words in (*wrong, ("--target", "pay", *BUDGET, "--range", "age=9..1")):
         refused("fit", folder / "people.csv", *words, *ledger)
     refused("fit", folder / "missing.csv", "--target", "pay", *BUDGET, *ledger)
     assert status(budget)["entries"] == 0
@@ -125,7 +126,7 @@ def test_ledger_mistakes_are_one_line(tmp_path, budget):
 def test_commands_race_for_a_budget(folder, tmp_path):
     """Two for one that fits one; the ledger's own test has eight processes, without the time that commands need."""
     file = tmp_path / "b.db"
-    run("ledger", "create", file, "--dataset", "d", "--epsilon", "1", "--delta", "0")
+    run("ledger", "create", file, "--dataset", "d", "--epsilon", "1", "--delta", "1e-5")
     words = [
         "select",
         folder / "people.csv",

@@ -42,8 +42,8 @@ def test_predictions_are_bit_identical_everywhere(folder, model, people, tmp_pat
 def test_a_row_that_lacks_a_value_has_no_prediction(model, tmp_path):
     (tmp_path / "new.csv").write_text("town,noise,school,age,other\nnorth,0,12,40,x\nnorth,0,,40,x\neast,0,12,40,x\n")
     lines = read_column(run("predict", model, tmp_path / "new.csv").stdout)
-    assert lines[0] != ""
-    assert lines[1:] == ["nan", "nan"]
+    assert lines[1] == "nan"
+    assert float(lines[0]) == float(lines[2])  # a level that is not known counts as the reference
     (tmp_path / "none.csv").write_text("town,noise,school,age\n")
     assert run("predict", model, tmp_path / "none.csv").stdout == "prediction\n"
 
@@ -53,7 +53,7 @@ def test_kept_columns_are_copied_as_they_are(model, tmp_path):
     (tmp_path / "new.csv").write_text(head + "\n" + row * 3)
     lines = run("predict", model, tmp_path / "new.csv", "--keep", "id,note,age").stdout.splitlines()
     assert lines[0] == "id,note,age,prediction"
-    assert lines[1].startswith('"00712345678901234567890","a b",40,')
+    assert next(csv.reader(lines[1:]))[:3] == ["00712345678901234567890", "a b", "40"]
 
 
 def test_memory_of_predict_does_not_grow_with_the_file(folder, model, tmp_path):

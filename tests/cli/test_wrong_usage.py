@@ -37,6 +37,7 @@ for words in cases:
 """
 FIT = ("fit", "people.csv", "--target", "pay", "--epsilon", "1")
 SELECT = ("select", "people.csv", "--target", "pay", "--k", "1", "--epsilon", "1")
+SCHEMA = ("schema", "people.csv", "--epsilon", "1")
 PARQUET = ("fit", "people.parquet", "--target", "pay", "--epsilon", "1")
 LEDGER = ("--ledger", "budget.db", "--dataset")
 
@@ -58,13 +59,28 @@ AT_ONCE = {
     "unknown selector": ((*SELECT, "--method", "OLS"), "--method must be one of kendall, sublasso"),
     "k for a method without": ((*FIT, "--method", "BAS", "--k", "3"), "--k: BAS uses all columns"),
     "k is 0": ((*FIT, "--k", "0"), "neither \"auto\" nor a whole number"),
-    "people and a method": ((*FIT, "--method", "BAS", "--person", "id"), "--person: BAS protects records"),
     "samples and a method": ((*FIT, "--method", "BAS", "--max-rows-for-selection", "9"), "BAS uses all records"),
     "rows without people": ((*FIT, "--rows-per-person", "2"), "--rows-per-person needs --person"),
     "too many rows": (
         (*FIT[:-1], "1e-5", "--person", "id", "--rows-per-person", "100"),
         "rows_per_person=100 is too much",
     ),
+    "strange word for missing values": ((*FIT, "--missing", "mean"), "--missing must be drop or fill; got 'mean'"),
+    "schema and levels": ((*FIT, "--schema", "s.json", "--category", "town=a"), "--schema has levels and ranges of"),
+    "schema and ranges": ((*FIT, "--schema", "s.json", "--range", "age=0..1"), "--schema has levels and ranges of"),
+    "schema and dtypes": ((*FIT, "--schema", "s.json", "--categories", "dtype"), "--schema has levels and ranges of"),
+    "range without an end": ((*FIT, "--range", "age=0"), "--range age=0: write it as COLUMN=LOW..HIGH"),
+    "range of words": ((*FIT, "--range", "age=a..b"), "write it as COLUMN=LOW..HIGH, for instance age=0..120"),
+    "range upside down": ((*FIT, "--range", "age=9..0"), "the range of column 'age' must be two finite numbers"),
+    "range of no column": ((*FIT, "--range", "agee=0..9"), "--range: no column 'agee' in people.csv; did you mean"),
+    "range twice": ((*FIT, "--range", "age=0..9", "--range", "age=0..8"), "column 'age' is declared twice"),
+    "epsilon of a schema is 0": (("schema", "people.csv", "--epsilon", "0"), "epsilon must be a positive number"),
+    "delta of a schema is 0": ((*SCHEMA, "--delta", "0"), "delta must be at least 1e-200"),
+    "target of a schema": ((*SCHEMA, "--target", "pay"), "No such option: --target"),
+    "unknown column of a schema": ((*SCHEMA, "--drop", "agee"), "--drop: no column 'agee' in people.csv; did you mean"),
+    "rows of a schema without people": ((*SCHEMA, "--rows-per-person", "2"), "--rows-per-person needs --person"),
+    "schema over the data": ((*SCHEMA, "--out", "people.csv"), "--out and DATA are the same file"),
+    "schema that is refused": ((*SCHEMA, *LEDGER, "people"), "refused: the budget of 'people'"),
     "ledger alone": ((*FIT, "--ledger", "budget.db"), "--ledger and --dataset go together"),
     "data set alone": ((*FIT, "--dataset", "people"), "--ledger and --dataset go together"),
     "wrong engine": ((*FIT, "--engine", "spark"), "--engine must be auto or dask; got 'spark'"),
@@ -116,15 +132,9 @@ AT_ONCE = {
 }  # fmt: skip
 # What the kinds of the columns decide.
 WITH_ARROW = {
-    "target is text": (
-        ("fit", "people.csv", "--target", "town", *FIT[4:]),
-        "--target: column 'town' holds text, not numbers",
-    ),
     "target is text in Parquet": (("fit", "people.parquet", "--target", "town", *FIT[4:]), "column 'town' holds text"),
-    "text without levels": (FIT, "column 'town' holds text: declare its levels"),
     "unknown target in Parquet": (("fit", "people.parquet", "--target", "pya", *FIT[4:]), "did you mean 'pay'?"),
     "unknown column of a folder": (("fit", "data", "--target", "pya", *FIT[4:]), "did you mean 'pay'?"),
-    "text without levels, to select": (SELECT, "column 'town' holds text: declare its levels"),
 }  # fmt: skip
 
 

@@ -141,12 +141,12 @@ def test_spellings_of_one_text_are_one_level():
 
 
 def test_words_for_missing_values_that_are_levels():
-    raw = text("NA", "na", "?", "EU", "", None)
+    raw = text("NA", "na", "null", "EU", "", None)
     assert codes(raw, ["EU"]) == [None, None, None, 0, None, None]
     assert codes(raw, ["NA", "EU"]) == [0, "other", None, 1, None, None]
     assert codes(raw, ["na", "EU"]) == ["other", 0, None, 1, None, None]
     assert codes(raw, ["NA", "EU"], found=True) == [None, None, None, 1, None, None]  # no such level can be found
-    assert codes(raw, ["?", ""]) == [None, None, 0, "other", 1, None]
+    assert codes(raw, ["null", ""]) == [None, None, 0, "other", 1, None]
 
 
 def test_levels_spelled_like_words_of_ours():

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privreg.data.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
+from privreg.data.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE, as_texts
 from privreg.data.raw import (
     OTHER_TYPE,
     TIME,
@@ -27,7 +27,6 @@ from privreg.data.raw import (
     texts_of,
     type_called,
     type_of,
-    with_dictionary,
 )
 from privreg.data.raw import TEXT as TEXTS
 from privreg.data.schema import BOOLEAN, NUMBER
@@ -158,7 +157,7 @@ def test_text(words, column):
     assert (kind.kind, kind.words, kind.category) == (TEXTS, words, words == "category")
     assert kind.levels == (("z", "b", "a") if words == "enum" else None)
     assert raw.values.to_pylist() == SOME
-    assert with_dictionary(raw).values.to_pylist() == SOME
+    assert as_texts(raw.values).to_pylist() == SOME
     for rows in (slice(1, 3), slice(0, 0), slice(2, 99)):
         assert raw.take(rows).values.to_pylist() == SOME[rows]
     assert raw.take(np.array([True, True, False, True])).values.to_pylist() == ["b", None, "b"]

@@ -26,7 +26,7 @@ from privreg.cli.app import app
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
-HOWTO = sorted((DOCS / "howto").glob("*.md"))
+HOWTO = [*sorted((DOCS / "howto").glob("*.md")), DOCS / "tables.md"]
 
 sys.path.insert(0, str(DOCS / "_ext"))
 from command_help import walk  # noqa: E402

@@ -1,4 +1,4 @@
-"""One table in every form that a table can have: what is read of it, and what a seeded release says, is the same bits."""
+"""One table in every form: what is read of it, and what a seeded release says, is the same bits."""
 
 import csv
 from itertools import product
@@ -22,6 +22,7 @@ from privreg.estimators.reading import FIXED, read, settle
 from privreg.estimators.spending import Spending
 from privreg.mechanisms.kinds import CountClasses
 from privreg.mechanisms.levels import common_values
+from privreg.mechanisms.persons import kept_rows
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import noise_for
@@ -192,10 +193,6 @@ def test_the_order_of_rows_does_not_matter(name, frame, expected, tmp_path, monk
     assert sorted(records_of(source.open(expected[2]))) == expected[4]
 
 
-def spending():
-    return Spending(BUDGET, noise_for(7), 2, None)
-
-
 @pytest.fixture(scope="module")
 def expected_of_people(frame, tmp_path_factory):
     types, source = opened(as_pandas, frame, tmp_path_factory.mktemp("people"), people=True)
@@ -203,12 +200,16 @@ def expected_of_people(frame, tmp_path_factory):
 
 
 def of_people(types, source):
-    spent = spending()
-    cut = spent.cut(source)
-    account = AdaptiveAccount(BUDGET, noise_for(11), 2, 5e-7)
-    schema = read(account, cut, settle(types), FIXED, 2)
-    kept = cut.total_cells(CountClasses(("code",)), ["code"])
-    return kept.tolist(), cut.n_rows, schema, sorted(records_of(spent.records(source, schema, people=True)))
+    spent, kept = Spending(BUDGET, noise_for(7), 2, None), cut(source, 2)
+    schema = spent.read(source, settle(types), people=True)
+    counts = kept.total_cells(CountClasses(("code",)), ["code"])
+    return counts.tolist(), kept.n_rows, schema, sorted(records_of(spent.records(source, schema, people=True)))
+
+
+def cut(source, rows):
+    """With so many rows of each person, as reading looks at them."""
+    persons = source.row_identities()
+    return source.keep(np.isin(np.arange(persons.size), kept_rows(persons, rows, noise_for(7))))
 
 
 def test_people_are_the_same_everywhere(form, frame, expected_of_people, tmp_path):
@@ -234,15 +235,18 @@ def test_one_person_with_very_many_rows_counts_as_few(form, rows, tmp_path, monk
     folder.mkdir()
     if form is as_row_groups:
         form = lambda frame, folder: in_groups(frame, folder, [4000, 6000, 50])  # noqa: E731
-    _, source = opened(form, frame, folder, people=True)
-    spent = Spending(BUDGET, noise_for(7), rows, None)
-    cut = spent.cut(source)
-    assert cut.n_rows == 50 + rows
-    assert cut.total_cells(CountClasses(tuple(COLUMNS)), COLUMNS).sum(axis=1).tolist() == [50 + rows] * len(COLUMNS)
-    found = common_values(cut, TEXTS, 1)
+    types, source = opened(form, frame, folder, people=True)
+    kept = cut(source, rows)
+    assert kept.n_rows == 50 + rows
+    assert kept.total_cells(CountClasses(tuple(COLUMNS)), COLUMNS).sum(axis=1).tolist() == [50 + rows] * len(COLUMNS)
+    found = common_values(kept, TEXTS, 1)
     assert {name: (v, c.tolist()) for name, (v, c) in found.items()} == {
         name: (["secret", "usual"], [rows, 50]) for name in TEXTS
     }
+    spent = Spending(Budget(100.0, 1e-5), noise_for(7), rows, None)
+    schema = spent.read(source, settle(types), people=True)
+    assert schema.records < 200  # and not ten thousand
+    assert not any("secret" in column.levels for column in schema)
     columns = declared_columns(COLUMNS, {name: ["usual", "secret"] for name in TEXTS})
     engine = spent.records(source, Schema(columns), people=True)
     assert engine.n_records == 50 + rows
@@ -253,7 +257,7 @@ def test_one_person_with_very_many_rows_counts_as_few(form, rows, tmp_path, monk
 
 def write_csv(frame, path, mark=".", separator=",", odd=()):
     """As people have it: all is text, with gaps spelled in several ways."""
-    gaps = ["", "NA", "?", "null"]
+    gaps = ["", "NA", "#N/A", "null"]
     with path.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, delimiter=separator)
         writer.writerow(frame.columns)
@@ -321,7 +325,7 @@ def test_a_file_in_which_every_line_is_odd(tmp_path, line):
     assert counted.sum() == 1500
     schema = read(AdaptiveAccount(BUDGET, noise_for(1), extra_delta=5e-7), source, settle(types), FIXED)
     assert schema.features == []
-    assert schema.left_out == {"almost no values": ["a", "b"]}
+    assert_left_out(schema, ["a", "b"])
     assert schema.warnings == (
         "Most records have no number in the target column: is it the right one, and the separator?",
     )
@@ -381,6 +385,18 @@ def test_a_column_in_which_everything_is_missing_in_text(frame, expected, tmp_pa
     schema = read(AdaptiveAccount(BUDGET, noise_for(11), extra_delta=5e-7), source, settle(types), FIXED)
     assert_left_out(schema, ["name", "empty"])
     assert sorted(records_of(source.open(schema))) == expected[4]
+
+
+def test_a_word_for_missing_values_that_is_a_declared_level_is_not_missing():
+    """Else a column in which most are "NA" (North America) would be left out as half empty."""
+    frame = pd.DataFrame({"area": ["NA"] * 700 + ["EU"] * 200 + [None] * 100})
+    types, source = open_source(frame, np.zeros(1000), OpenOptions())
+    for levels, left_out in ((["NA", "EU"], ""), (["US", "EU"], "too many missing values")):
+        account = AdaptiveAccount(BUDGET, noise_for(3), extra_delta=5e-7)
+        (column,) = read(account, source, settle(types, {"area": levels}), FIXED)
+        assert column.left_out == left_out
+        if not left_out:
+            np.testing.assert_allclose(column.counts, [700, 200], atol=50)
 
 
 # ---------------------------------------------------------------- sources and engines

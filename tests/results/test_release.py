@@ -51,7 +51,7 @@ def test_levels_are_differences_from_a_reference(release):
     assert with_error(town) == f"{rows[2][1]} ± {rows[2][2]}"
     assert abs(town.value - 5) < 4 * town.error
     assert town.error < 2
-    assert "town: each row is the difference from a." in release.notes
+    assert "Levels are compared with a reference: town with a." in release.notes
 
 
 def test_what_a_method_does_not_tell_is_left_out(table):

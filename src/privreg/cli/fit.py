@@ -84,7 +84,7 @@ def select(
     target: options.Target,
     k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
     epsilon: options.Epsilon,
-    delta: options.Delta = Decimal(0),
+    delta: options.Delta = Decimal("1e-6"),
     method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
     features: options.Features = None,
     drop: options.Drop = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from privreg._format import epsilon_delta, number
+from privreg._format import epsilon_delta, number, shown
 from privreg.cli.options import AsJson, Delta, Epsilon
 from privreg.cli.terminal import console, grid
 
@@ -59,12 +59,12 @@ def history(file: _File, dataset: _Dataset = None, as_json: AsJson = False) -> N
         return
     rows = [
         (
-            *(str(e.number), e.time[:16].replace("T", " "), e.dataset, e.what),
+            *(str(e.number), e.time[:16].replace("T", " "), shown(e.who), e.dataset, shown(e.what), shown(e.purpose)),
             *(number(float(e.epsilon), 6), number(float(e.delta), 6), _STATES.get(e.state, e.state)),
         )
         for e in entries
     ]
-    console().print(grid(("entry", "time (UTC)", "data set", "what", "ε", "δ", "state"), *rows))
+    console().print(grid(("entry", "time (UTC)", "who", "data set", "what", "purpose", "ε", "δ", "state"), *rows))
 
 
 def _facts(s: "Status") -> dict[str, str]:

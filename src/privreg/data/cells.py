@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int64
+from privreg.data.arrow_types import is_text
 from privreg.data.text_header import BLANKS, read_number
 from privreg.data.text_header import MISSING as _WORDS
 from privreg.kernels import cells as kernels
 from privreg.kernels.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
 
-__all__ = ["CLASSES", "COMMA", "DATE", "MISSING", "POINT", "TEXT", "TRUTH", "WHOLE"]
+__all__ = ["CLASSES", "COMMA", "DATE", "MISSING", "POINT", "TEXT", "TRUTH", "WHOLE", "is_text"]
 
 _MISSING = np.array([kernels.packed(word) for word in _WORDS], np.int64)
 
@@ -205,34 +206,6 @@ def _read_only(array: Any) -> Any:
     """Kernels would be compiled once more for arrays that can be written to."""
     array.flags.writeable = False
     return array
-
-
-def is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def stored_type(kind: pa.DataType) -> pa.DataType:
-    """A type without what makes no difference to the values."""
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(pa.int32(), stored_type(kind.value_type))
-    return pa.large_string() if is_text(kind) else kind
-
-
-def kind_of_type(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_dictionary(kind):
-        return "category"
-    if is_text(kind):
-        return "text"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "timestamp"
-    return "nothing" if types.is_null(kind) else str(kind)
 
 
 def convert(array: pa.Array, identifier: bool, cast: bool) -> pa.Array:

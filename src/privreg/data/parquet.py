@@ -11,17 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from privreg.data.arrow_types import kind_of_type, stored_type
 from privreg.data.base import DataFile
-from privreg.data.cells import convert, kind_of_type, stored_type
 from privreg.data.files import PARQUET, check_start, files_at, first_bytes
-from privreg.data.raw import ColumnType
 from privreg.errors import SchemaError
+
+if TYPE_CHECKING:  # kernels take long to load, and wrong columns are known before
+    from privreg.data.raw import ColumnType
 
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 23  # read together, at most: a row group may be the whole file
 _BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes, of one column and of all
@@ -74,7 +76,8 @@ class ParquetTable(DataFile):
         self._files = {os.path.abspath(path): (stamp, rows) for path, (_, stamp, rows) in found.items()}
         schemas = {path: schema for path, (schema, *_) in found.items()}
         self.columns, self._types = _agreed(schemas)
-        self._enums = set.intersection(*({f.name for f in s if _marked(f, b"_PL_ENUM")} for s in schemas.values()))
+        enums = [{f.name: levels for f in s if (levels := _enum_levels(f)) is not None} for s in schemas.values()]
+        self._enums = {name: levels for name, levels in enums[0].items() if all(e.get(name) == levels for e in enums)}
 
     def __repr__(self) -> str:
         count = len(self._files)
@@ -118,10 +121,10 @@ class ParquetTable(DataFile):
                         return None
         return None if common is None else list(_guarded(self.path, common.to_pylist))
 
-    def type_of(self, column: str) -> ColumnType:
+    def type_of(self, column: str) -> "ColumnType":
         """What the type of a column says. The levels of polars' Enum are written down before there is data."""
         kind = super().type_of(column)
-        levels = self.levels(column) if column in self._enums else None
+        levels = self._enums.get(column)
         return kind if levels is None else replace(kind, category=False, levels=tuple(levels))
 
     def _check(self, columns: Sequence[str], identifiers: Sequence[str]) -> None:
@@ -154,6 +157,8 @@ class ParquetTable(DataFile):
                 yield _guarded(path, partial(self._convert, batch, columns, identifiers))
 
     def _convert(self, batch: pa.RecordBatch, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
+        from privreg.data.cells import convert
+
         several = {name: len(self._types[name]) > 1 for name in columns}
         return pa.table({name: convert(batch.column(name), name in identifiers, several[name]) for name in columns})
 
@@ -234,6 +239,18 @@ def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     if not fields:
         raise SchemaError(f"{path} has no columns")
     return fields
+
+
+def _enum_levels(column: pa.Field) -> list[str] | None:
+    """The levels of polars' Enum, from what it has written down beside the type: "1;a3;b c" is a and b c."""
+    rest, levels = (column.metadata or {}).get(b"_PL_ENUM_VALUES2", b""), []
+    while rest:
+        size, sign, rest = rest.partition(b";")
+        if not sign or not size.isdigit() or int(size) > len(rest):
+            return None
+        levels.append(rest[: int(size)].decode(errors="replace"))
+        rest = rest[int(size) :]
+    return levels or None
 
 
 def _marked(column: pa.Field, mark: bytes) -> bool:

@@ -7,8 +7,9 @@ here: what they hold is found out by the private reading step.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,7 +27,7 @@ from privreg.data.schema import BOOLEAN, NUMBER
 
 TIME, TEXT, OTHER_TYPE = "time", "text", "other"
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
-_WHOLE = 1e15  # floats below are written without a fraction if they are whole
+_EXACT = 2**53  # beyond, float64 does not tell whole numbers apart
 _PLAIN = {str, type(None), float}  # text, and missing values
 
 
@@ -110,7 +111,7 @@ def raw_of(series: nw.Series[Any], kind: ColumnType) -> Raw:
         whole = numbers(series, "")
         return Raw(BOOLEAN, np.where(np.isnan(whole), -1, whole).astype(np.int8))
     if kind.kind == TIME:
-        return Raw(TIME, _days(series.to_arrow()))
+        return Raw(TIME, numbers(series, "") if series.dtype.is_numeric() else _days(series.to_arrow()))
     return Raw(TEXT, _text(series))
 
 
@@ -129,23 +130,27 @@ def levels_in_type(series: nw.Series[Any]) -> list[Any] | None:
 def text_of(value: Any) -> str | None:
     """A cell that is a Python object, as text; None if it is missing or of no use.
 
-    Whole numbers are written alike whatever their type, so that a missing value, which makes floats of pandas'
-    integers, changes nothing.
+    Whole numbers are written as float64 has them, whatever their type, so that a missing value, which makes floats of
+    pandas' integers, changes nothing. What raises here is missing: a lone surrogate, or a method of a user's own class.
     """
     if isinstance(value, str):
-        return value if value.encode() is not None else None  # a lone surrogate raises, and is missing
+        return str.encode(value).decode()  # a plain text, also of a subclass
     if value is None or value != value:
         return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, Integral):
-        return str(int(value))
-    if isinstance(value, Real) and not isinstance(value, Decimal):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < _WHOLE else repr(number)
     if isinstance(value, Decimal):
-        return str(value)
-    return value.isoformat() if isinstance(value, date) else None
+        return str(Decimal(value)) if value.is_finite() else None
+    if isinstance(value, Real):
+        whole = int(value) if isinstance(value, Integral) else None
+        number = float(value)
+        if not isfinite(number):
+            return None
+        exact = whole is not None and abs(whole) < _EXACT
+        return str(whole) if exact else str(int(number)) if number.is_integer() else repr(number)
+    if isinstance(value, datetime):
+        return datetime.isoformat(value)
+    return date.isoformat(value) if isinstance(value, date) else None
 
 
 def texts_of(values: NDArray[Any]) -> pa.Array:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
+from privreg.data.cells import as_texts
 from privreg.data.encode import encoded, numbers_in_raw
 from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
@@ -101,7 +102,10 @@ class FilesInMemory(Kind):
             target = Raw(NUMBER, np.zeros(len(table)))
         else:
             target = Raw(NUMBER, read_target(table[y])) if X.typed else Raw(TEXT, table[y])
-        persons = read_identities(table[people[0]]) if people else None
+        persons = None
+        if people:  # in text, blanks around a name are no part of it, and there are words for nobody
+            named = table[people[0]]
+            persons = read_identities(named if X.typed else as_texts(named))
         columns = {name: nw.from_native(table[name], series_only=True) for name in types.columns}
         return MemorySource(types, columns, target, persons, options)
 

@@ -107,7 +107,7 @@ def _given(schema: Any, types: Types, estimator: Any) -> Schema:
     if estimator.categories is not None or estimator.ranges is not None:
         raise ValueError("schema has levels and ranges of its own; leave categories and ranges out")
     if estimator.missing == "fill" and not schema.fill:
-        raise ValueError('missing="fill" needs a schema that was read so: it has the values to fill in')
+        raise ValueError("filling missing values in needs a schema that was read with missing=fill: it has the values")
     known = {column.name: column.mark for column in schema}
     mark = known.get(types.target or "", schema.target_mark)
     return replace(schema.choose(list(types.columns)), fill=estimator.missing == "fill", target_mark=mark)
@@ -292,9 +292,9 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def _check_plan(self, budget: Budget, public: Public, schema: Schema | None, rows: int) -> None:
         """Raise, before anything is spent, if no plan would fit. How many columns are left is not known yet."""
         if schema is None and budget.delta == 0:
-            names = listed(public.to_find) if public.to_find else "missing values"
+            names = listed(public.to_find) if public.to_find else "the columns"
             raise ValueError(
-                f"delta must be positive to find out about {names}; or declare levels (categories=), or pass a schema"
+                f"delta must be positive to find out what {names} hold; or declare levels, or pass a schema"
             )
         _, rest = reading_budget(budget) if schema is None else (None, budget)
         self._plan(for_each_record(rest, rows), len(public.columns))

@@ -4,12 +4,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from privreg._format import epsilon_delta, number, shown, text_table
-from privreg.data.schema import Column, Schema
+from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.estimators.reading import Public
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request
+from privreg.privacy.ledger.status import rounded_down
 
-TO_FIND = "to be found"  # the kind of a column that only the records tell
+TO_FIND = "found out by the fit"  # the kind of a column that only the records tell
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _ledger_sentence(ledger: LedgerOutlook) -> str:
         return f"The ledger has no room for it in {ledger.dataset}: ε = {number(ledger.spent, 4)} is spent already."
     return (
         f"In the ledger, {ledger.dataset} would have spent ε = {number(ledger.spent_after, 4)} "
-        f"(now {number(ledger.spent, 4)}), with room for another fit of up to ε = {number(ledger.room_after, 3)}."
+        f"(now {number(ledger.spent, 4)}), with room for another fit of up to ε = {rounded_down(ledger.room_after)}."
     )
 
 
@@ -77,6 +78,8 @@ def kinds_of(public: Public, schema: Schema | None) -> dict[str, str]:
 def _kind(column: Column) -> str:
     if column.left_out:
         return f"left out: {column.left_out}"
+    if column.kind == BOOLEAN:
+        return "yes or no"
     return f"{column.kind} of {len(column.levels)} levels" if column.has_levels else column.kind
 
 

@@ -23,6 +23,8 @@ from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
 from privreg.data.raw import OTHER_TYPE, TEXT, TIME, Cells, ColumnType
 from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.data.text_header import BLANKS
+from privreg.data.text_header import MISSING as WORDS
 from privreg.engines.base import Source, Types
 from privreg.errors import SchemaError
 from privreg.kernels.values import Window, count_cells, window_near
@@ -52,7 +54,7 @@ TRUTHS = ("no", "yes")
 EMPTY = "almost no values"
 HALF_EMPTY = "too many missing values"
 NO_COMMON = "no value is common enough"
-CONSTANT = "almost all records have the same value"
+CONSTANT = "only one value is common enough"
 NO_USE = "its type cannot be used"
 TOO_FEW = "too few records at this budget to tell what it holds"
 
@@ -106,7 +108,8 @@ def settle(types: Types, categories: Categories = None, ranges: Ranges = None, m
     for what, names in (("categories were", declared), ("a range was", bounds)):
         for name in names:
             if name not in types.columns:
-                raise SchemaError(f"{what} declared for {name!r}, but the table has no such feature")
+                why = "which is the target" if name == types.target else "but the table has no such feature"
+                raise SchemaError(f"{what} declared for {name!r}, {why}")
     columns: dict[str, Column | None] = {}
     taken: list[str] = []
     for name, kind in types.columns.items():
@@ -201,7 +204,11 @@ def _without_text(public: Public) -> Public:
 def _count_kinds(reading: _Reading) -> _Reading:
     """Noisy counts of the classes of cells, of all columns that may have missing values or whose kind is not known."""
     public = reading.public
-    names: list[str | None] = [name for name, column in public.columns.items() if column is None or not column.left_out]
+    names: list[str | None] = [
+        name
+        for name, column in public.columns.items()
+        if column is None or not (column.left_out or _spells_missing(column))
+    ]
     offered = [name for name in names if name is not None]
     if public.text_target:
         names.append(None)
@@ -216,6 +223,11 @@ def _count_kinds(reading: _Reading) -> _Reading:
     counts = reading.source.total_cells(CountClasses(tuple(names)), offered, public.text_target)
     noisy = noisy_classes(reading.account, event, counts)
     return replace(reading, classes=dict(zip(names, noisy, strict=True)), class_noise=event.scale / event.grid)
+
+
+def _spells_missing(column: Column) -> bool:
+    """Whether a declared level is a word for a missing value: then those that are missing cannot be told by words."""
+    return any(isinstance(level, str) and level.strip(BLANKS).lower() in WORDS for level in column.levels)
 
 
 def _with_kind(reading: _Reading, name: str) -> Column:
@@ -257,8 +269,9 @@ def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
 
 
 def _mark(reading: _Reading, name: str | None) -> str:
+    """The decimal mark: a point, unless commas clearly outnumber it."""
     counts = reading.classes.get(name)
-    return "," if counts is not None and counts[COMMA] > counts[POINT] else "."
+    return "," if counts is not None and counts[COMMA] - counts[POINT] > CERTAIN * reading.class_noise else "."
 
 
 def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tuple[dict[str, Column], float]:

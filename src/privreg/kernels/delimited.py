@@ -29,10 +29,12 @@ def last_end(block: Bytes, first: int) -> int:
 
 @kernel
 def most_lines(block: Bytes) -> int:
-    """A number of lines that a block has not more of."""
-    ends = 1
+    """A number of lines, empty ones left out, that a block has not more of."""
+    ends, before = 1, True
     for byte in block:
-        ends += (byte == 10) | (byte == 13)
+        end = (byte == 10) | (byte == 13)
+        ends += end and not before
+        before = end
     return ends
 
 

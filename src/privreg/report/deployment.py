@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from privreg import __version__
-from privreg._format import count_of, epsilon_delta, no_folder, no_folders
+from privreg._format import count_of, epsilon_delta, no_folder, no_folders, shown
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report import guarantee
 from privreg.results.release import Release
@@ -104,7 +104,7 @@ def _variant(release: Release) -> dict[str, Any]:
     return {
         "variant_name": name if receipt.private else UNKNOWN,
         "data_domain": "All tables with these columns and any number of records: "
-        + ", ".join([*release.inputs, release.target]),
+        + ", ".join(map(shown, [*release.inputs, release.target])),
         "unprotected_quantities": "Treated as public: the names and types of columns, declared levels and ranges, "
         "and all settings. Running time is not protected.",
     }

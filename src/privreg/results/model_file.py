@@ -107,7 +107,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         by = str(content.get("written_by"))[:60].encode("unicode_escape").decode()  # one line, whatever it holds
         raise ModelFileError(f"{path} was written by a newer version ({by}); upgrade privreg")
     if content["version"] < VERSION:
-        raise ModelFileError(f"{path} was written by an unreleased version of privreg and cannot be read; fit again")
+        raise ModelFileError(f"{path} was written by an older version of privreg and cannot be read; fit again")
     return content
 
 

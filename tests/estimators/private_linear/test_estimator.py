@@ -315,8 +315,7 @@ def test_levels_are_differences_from_their_reference():
         first, second = model.predict(row)
         assert second - first == pytest.approx(found["town=c"][0], rel=1e-9)
     assert sum(inside) >= 54  # of 60; the seeds are fixed
-    assert "town: each row is the difference from a." in model.summary()
-    assert "ok: each row is the difference from False." in model.summary()
+    assert "Levels are compared with a reference: town with a, ok with False." in model.summary()
 
 
 def test_the_reference_of_levels_that_were_found_is_the_most_common_one():
@@ -327,7 +326,7 @@ def test_the_reference_of_levels_that_were_found_is_the_most_common_one():
     assert town.found
     assert town.levels[0] == "c"
     assert set(model._names) == {"age", "town=a", "town=b", "ok=True"}
-    assert "town: each row is the difference from c." in model.summary()
+    assert "Levels are compared with a reference: town with c, ok with False." in model.summary()
 
 
 def test_names_of_categories_may_have_an_equals_sign():

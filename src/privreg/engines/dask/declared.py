@@ -7,6 +7,7 @@ happens to have decides nothing: each cell is read as the declared type, and wha
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from numbers import Integral, Real
 from typing import Any
 
@@ -70,7 +71,27 @@ def _as_declared(column: Any, kind: Any) -> Any:
         return pd.Series(pd.array(_each(_truth, column), "boolean"), column.index)
     if _is_number(kind):
         return pd.Series(_each(_number, column).astype(np.float64), column.index)
+    if (per_second := _clock(kind)) is not None:
+        return pd.Series(_each(lambda cell: _day(cell, per_second), column).astype(np.float64), column.index)
     return pd.Series(_each(_text if _is_text(kind) else _itself, column), column.index, dtype=object)
+
+
+def _clock(kind: Any) -> int | None:
+    """How many units a second has in which dates of a type are stored; None if these are no dates."""
+    if isinstance(kind, pd.ArrowDtype):
+        import pyarrow as pa
+
+        stored = kind.pyarrow_dtype
+        unit = "ms" if pa.types.is_date(stored) else stored.unit if pa.types.is_timestamp(stored) else None
+    else:
+        unit = np.datetime_data(getattr(kind, "base", kind))[0] if getattr(kind, "kind", None) == "M" else None
+    return None if unit is None else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+
+
+def _day(cell: Any, per_second: int) -> float | None:
+    """A date as a number of days, by the very steps that a column of dates takes."""
+    found = attoseconds(cell) if isinstance(cell, date | np.datetime64) else None
+    return None if found is None else float(np.int64(found // (10**18 // per_second))) / (86_400 * per_second)
 
 
 def identities(frames: Sequence[Any], kind: Any) -> Int64:

@@ -33,6 +33,9 @@ Z95 = 1.959964  # standard errors to either side of a 95 % interval
 class PrivateLinearRegression(PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
+    The table may be as it is: numbers, text, categories, dates, missing values. What each column holds, and which
+    values of text are common, is found out privately first. Levels are compared with a reference.
+
     A private count of the records sets a schedule for the budget. Centre and spread of the target and of each column
     are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
     columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
@@ -48,12 +51,19 @@ class PrivateLinearRegression(PrivateRegressor):
     ----------
     epsilon, delta : the budget, for adding or removing one record (or one person, see `fit`); delta must be positive.
     k : the most features to use; "auto" uses as many as the data can carry at this budget.
-    rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
-        by group privacy: noise grows in proportion.
     max_rows_for_selection : if features are chosen, and there are more records than this, they are chosen by samples
         of about so many: much faster for tens of millions of records, at a loss of accuracy that docs/scaling.md
         measures. None uses all records.
-    categories : declared levels of text or code columns of a data frame, by column name.
+    categories : levels of columns, by name, if they are public: `{"town": ["north", "south"]}`. The first one is the
+        reference. "dtype" takes the levels in the types of columns as public. None: common values are found privately.
+    missing : "drop" leaves out a record with a missing value; "fill" keeps it, and counts a missing number as the
+        centre of its column, a missing category as a level of its own.
+    ranges : where values lie, by column, if that is known from outside the data: `{"age": (0, 120)}`. Values beyond are
+        clipped.
+    schema : what an earlier fit (`schema_`) or a `SchemaReader` found out about the columns: nothing is spent on it
+        again.
+    rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
+        by group privacy: noise grows in proportion.
     ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
         cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
         ledger keeps a tenth of delta for its own accounting.
@@ -64,11 +74,13 @@ class PrivateLinearRegression(PrivateRegressor):
 
     Attributes
     ----------
-    coef_, intercept_ : the model in the units of the data, one coefficient for each column, 0 if it was not chosen.
+    schema_ : what was found out about the columns: kinds, levels, what is left out and why. Public.
+    coef_, intercept_ : the model in the units of the data, one coefficient for each column, or for each level but the
+        reference; 0 if it was not chosen or is left out.
     standard_error_, intercept_error_ : standard errors that cover sampling and privacy noise; NaN if not chosen.
     linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
     selected_features_ : names (or column numbers) in the order chosen.
-    n_records_ : an estimate of the number of records, rather too low than too high, released privately.
+    n_records_ : an estimate of the number of records, a cautious (low) one, released privately.
     warnings_ : plain sentences about what may be wrong with this fit, from released values only.
     receipt_ : what was spent.
     """

@@ -73,8 +73,8 @@ def warnings(setting: Setting, state: State) -> list[str]:
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
         its = "its" if len(guessed) == 1 else "their"
         texts.append(
-            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the table. "
-            "Predictions use little more than whether a value is high or low."
+            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the "
+            "coefficients. Predictions use little more than whether a value is high or low."
         )
     if state.terms and state.doubt > DOUBTFUL:
         texts.append("most of what the fit found may be noise.")

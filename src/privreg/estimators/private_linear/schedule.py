@@ -21,6 +21,9 @@ TARGET_MEAN = (15, 0.002, 0.03)
 SELECTION = 0.25
 MEDIANS = 0.05
 HISTOGRAMS = 0.12
+# If S is so small that scales would not be found, medians and histograms get more: 600/S² for each column, but not more
+# than 0.4 of what they and the regression have together. On random parts of tables with S near 100 this is worth 0.05.
+COLUMN_SCALES = (600, 0.4)
 QUANTILE = 0.02  # each of two, for the clip of residuals, if S is at least QUANTILE_SIZE
 QUANTILE_SIZE = 150
 # Of what is left for the regression, in each phase. In the first two, PRODUCTS of that are for Σ u·uᵀ.
@@ -78,6 +81,13 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
     selection = SELECTION if columns < available else 0.0
     quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
     scales = unknown / columns if columns else 0.0
+    medians, histograms = MEDIANS * scales, HISTOGRAMS * scales
+    regression = 1 - selection - medians - histograms - 2 * quantile
+    enough, most = COLUMN_SCALES
+    needed = min(most * (medians + histograms + regression), unknown * enough / size**2 / rest)
+    if needed > medians + histograms:
+        regression += medians + histograms - needed
+        medians = histograms = needed / 2
     return Schedule(
         columns,
         capacity,
@@ -86,8 +96,8 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
         mean,
         selection=rest * selection,
         unknown=unknown,
-        medians=rest * MEDIANS * scales,
-        histograms=rest * HISTOGRAMS * scales,
+        medians=rest * medians,
+        histograms=rest * histograms,
         quantile=rest * quantile,
-        regression=rest * (1 - selection - (MEDIANS + HISTOGRAMS) * scales - 2 * quantile),
+        regression=rest * regression,
     )
