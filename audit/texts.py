@@ -115,7 +115,7 @@ class Texts:
         for name in self.features:
             cells = self.cells[name]
             if name == "town":
-                columns[name] = pd.Categorical([None if cell is None else str(cell) for cell in cells])
+                columns[name] = pd.Categorical([_utf8(cell) for cell in cells])
             elif name == "note":
                 columns[name] = pd.Series([_utf8(cell) for cell in cells], dtype="string")
             else:

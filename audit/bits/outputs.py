@@ -11,7 +11,7 @@ import numpy as np
 from audit.bits.cases import Finding, cases, finding, fit
 from audit.fits import frozen
 from audit.recording import NOWHERE, Added, Call, Recording
-from privreg.estimators.private_linear import fitting
+from privreg.estimators.private_linear import fitting, scales
 from privreg.kernels.values import LARGEST, MANTISSA, code_of, value_of
 from privreg.mechanisms import count, spread
 from privreg.mechanisms.median import code_at, mass_at
@@ -110,8 +110,8 @@ def _floats_of() -> Iterator[list[tuple[Event, Any]]]:
         return keep
 
     with ExitStack() as stack:
-        for name in ("noisy_count", "noisy_histogram", "noisy_median"):
-            stack.enter_context(patch.object(fitting, name, wrap(getattr(fitting, name))))
+        for module, name in ((fitting, "noisy_count"), (scales, "noisy_histogram"), (scales, "noisy_median")):
+            stack.enter_context(patch.object(module, name, wrap(getattr(module, name))))
         yield kept
 
 

@@ -26,7 +26,7 @@ from audit.bits.processors import kernels
 from audit.bits.records import groups, order, shuffle
 from audit.bits.worker import digests, fit_handed, outputs_of
 from privreg.estimators import boosted_adassp, tukey
-from privreg.estimators.private_linear import design, fitting, phases
+from privreg.estimators.private_linear import design, fitting, phases, scales
 from privreg.kernels.boosting import gram
 from privreg.kernels.least_squares import solve_groups
 from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
@@ -177,8 +177,8 @@ def test_a_model_that_sees_the_data_is_noticed(monkeypatch):
 
 
 def test_a_median_off_the_grid_is_noticed(monkeypatch):
-    original = fitting.noisy_median
-    monkeypatch.setattr(fitting, "noisy_median", lambda *given: original(*given) * (1 + 2**-50))
+    original = scales.noisy_median
+    monkeypatch.setattr(scales, "noisy_median", lambda *given: original(*given) * (1 + 2**-50))
     assert any("median" in text for text in grids(ONE, codes=100)["wrong"])
 
 
