@@ -16,7 +16,7 @@ from privreg.data.raw import ColumnType
 from privreg.data.schema import Schema
 from privreg.engines import memory
 from privreg.estimators import base as estimators
-from privreg.estimators import reading
+from privreg.estimators import reading, settled
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.estimators.spending import Spending
 from privreg.kernels.hashes import buckets_of
@@ -31,7 +31,7 @@ TEXT, PEOPLE, READER = "PrivateLinearRegression, text", "PrivateLinearRegression
 
 _common_values, _count_levels, _with_found = levels.common_values, levels.count_levels, reading._with_found
 _count_kinds, _with_centres, _doubts = reading._count_kinds, reading._with_centres, reading._doubts
-_settle, _saved, _types = reading.settle, PrivateLinearRegression._saved, memory.InMemory.types
+_settle, _saved, _types = settled.settle, PrivateLinearRegression._saved, memory.InMemory.types
 
 
 class _Seen:

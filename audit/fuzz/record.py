@@ -19,7 +19,7 @@ from privreg.data.tables import rows_as_array
 from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemorySource
 from privreg.engines.registry import kind_of
-from privreg.estimators.reading import settle
+from privreg.estimators.settled import settle
 from privreg.mechanisms.kinds import CountClasses
 from privreg.mechanisms.levels import common_values
 

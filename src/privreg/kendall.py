@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privreg.engines.base import TARGET, OpenOptions
 from privreg.engines.registry import open_source
-from privreg.estimators.reading import public_schema
+from privreg.estimators.settled import public_schema
 
 
 def kendall_scores(X: Any, y: Any, *, n_jobs: int | None = -1) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from privreg import DPKendall, ParquetTable
 from privreg.data.raw import levels_in_type
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
-from privreg.estimators.reading import public_schema, settle
+from privreg.estimators.settled import public_schema, settle
 
 VALUES = ["a", "b"] * 30
 ORDERED = pd.CategoricalDtype(["a", "b"], ordered=True)

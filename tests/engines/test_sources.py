@@ -18,7 +18,8 @@ from privreg.data.schema import CATEGORY, NUMBER, Column, Schema, declared_colum
 from privreg.engines import parquet as parquet_engine
 from privreg.engines.base import OpenOptions
 from privreg.engines.registry import open_source
-from privreg.estimators.reading import FIXED, read, settle
+from privreg.estimators.reading import FIXED, read
+from privreg.estimators.settled import settle
 from privreg.estimators.spending import Spending
 from privreg.mechanisms.kinds import CountClasses
 from privreg.mechanisms.levels import common_values

@@ -31,13 +31,12 @@ from privreg.estimators.reading import (
     HALF_EMPTY,
     MOST_LEVELS,
     NO_COMMON,
-    NO_USE,
     TOO_FEW,
     TRUTHS,
     read,
-    settle,
 )
 from privreg.estimators.schema_reader import ALONE
+from privreg.estimators.settled import NO_USE, settle
 from privreg.privacy.noise import SeededNoise
 from told import Told, account, opened
 

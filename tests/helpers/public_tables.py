@@ -4,7 +4,7 @@ from privreg.data.tables import Table, read_table
 from privreg.engines.base import Engine, OpenOptions, Types
 from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of, open_source
-from privreg.estimators.reading import public_schema
+from privreg.estimators.settled import public_schema
 
 
 def types_of(data, y=None) -> Types:

@@ -4,7 +4,7 @@ import numpy as np
 
 from privreg.engines.base import OpenOptions
 from privreg.engines.registry import open_source
-from privreg.estimators.reading import settle
+from privreg.estimators.settled import settle
 from privreg.mechanisms.kinds import GRID
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget

@@ -24,8 +24,8 @@ from privreg.errors import SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
-from privreg.estimators.reading import Public, settle
 from privreg.estimators.schema_notes import left_out_notes
+from privreg.estimators.settled import Public, settle
 from privreg.estimators.spending import Spending
 from privreg.privacy.accountant import Budget, for_each_record
 from privreg.privacy.events import Event

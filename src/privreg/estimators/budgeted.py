@@ -12,7 +12,7 @@ from privreg.data.schema import Schema
 from privreg.data.tables import name_of
 from privreg.errors import WeakGuaranteeWarning
 from privreg.estimators.budgets import reading_budget
-from privreg.estimators.reading import Categories
+from privreg.estimators.settled import Categories
 from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record, less_delta, reserved_delta
 from privreg.privacy.ledger.ledger import Ledger, Open, entered
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from privreg._format import epsilon_delta, number, shown, text_table
 from privreg.data.schema import BOOLEAN, Column, Schema
-from privreg.estimators.reading import Public
+from privreg.estimators.settled import Public
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request
 from privreg.privacy.ledger.status import rounded_down

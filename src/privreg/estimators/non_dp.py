@@ -12,8 +12,8 @@ from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of, open_source
 from privreg.estimators.base import TableEstimator
-from privreg.estimators.reading import Categories, public_schema
 from privreg.estimators.regressor import linear, placed
+from privreg.estimators.settled import Categories, public_schema
 
 _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out

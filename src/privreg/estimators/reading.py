@@ -1,6 +1,6 @@
 """Reading a table: from raw cells to a released schema, before an estimator sees a number.
 
-What is public is settled first: declared kinds, levels and ranges, and what types say. The rest is found out privately:
+What is public is settled first (settled.py). The rest is found out privately:
 the number of records, what kind of cells each column of text holds and how many are missing, which values are common,
 and, if missing values are to be filled in, the centre of each column of numbers. Everything released here is an event
 of the account; what is made of it is post-processing and never fails.
@@ -8,25 +8,23 @@ of the account; what is made of it is post-processing and never fails.
 Proof: docs/proofs/reading.md, docs/proofs/kinds.md, docs/proofs/levels.md. Exact check: tests/audit/test_replay.py.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
-from privreg._format import listed
 from privreg._types import Float64
 from privreg.data.cells import COMMA, MISSING, POINT, TRUTH, WHOLE
 from privreg.data.cells import DATE as DATES
 from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
-from privreg.data.raw import OTHER_TYPE, TEXT, TIME, Cells, ColumnType
-from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.data.raw import TEXT, Cells
+from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema
 from privreg.data.text_header import BLANKS
 from privreg.data.text_header import MISSING as WORDS
-from privreg.engines.base import Source, Types
-from privreg.errors import SchemaError
+from privreg.engines.base import Source
+from privreg.estimators.settled import Public
 from privreg.kernels.values import Window, count_cells, window_near
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.kinds import CountClasses, noisy_classes, plan_kinds
@@ -34,9 +32,6 @@ from privreg.mechanisms.levels import GRID, Common, count_declared, count_levels
 from privreg.mechanisms.median import in_reach, noisy_median, plan_median, reach_of
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import LevelCounts, pick_epsilon
-
-Categories = Mapping[Any, Sequence[Any]] | str | None
-Ranges = Mapping[str, Any] | None
 
 SMALLEST_COUNT = 20.0
 MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
@@ -55,7 +50,6 @@ EMPTY = "almost no values"
 HALF_EMPTY = "too many missing values"
 NO_COMMON = "no value is common enough"
 CONSTANT = "only one value is common enough"
-NO_USE = "its type cannot be used"
 TOO_FEW = "too few records at this budget to tell what it holds"
 
 
@@ -73,87 +67,6 @@ class Shares:
 
 ADAPTIVE = Shares(0.003, 0.03, 0.01, (0.01, 0.08), 0.05, smallest=15.0)  # of all of it
 FIXED = Shares(0.05, 0.25, 0.25, (0.3, 0.5), 0.2)  # of the part that is set aside for reading
-
-
-@dataclass(frozen=True)
-class Public:
-    """What is known of the offered columns without looking at a record. None where the kind must be found out."""
-
-    columns: dict[str, Column | None]
-    types: Mapping[str, ColumnType]
-    text_target: bool
-    named: frozenset[str] = frozenset()  # columns that the user asked for: they are used even if half empty
-    fill: bool = False
-    notes: tuple[str, ...] = ()
-
-    @property
-    def to_find(self) -> list[str]:
-        """Columns whose kind, and perhaps levels, only the data tell."""
-        return [name for name, column in self.columns.items() if column is None]
-
-    @property
-    def schema(self) -> Schema:
-        """If nothing has to be found out."""
-        columns = tuple(column for column in self.columns.values() if column is not None)
-        return Schema(columns, fill=False, warnings=self.notes)
-
-
-def settle(types: Types, categories: Categories = None, ranges: Ranges = None, missing: str = "drop") -> Public:
-    """What types and declarations say; SchemaError or ValueError for declarations that do not fit."""
-    if isinstance(categories, str) and categories != "dtype":
-        raise ValueError(f'categories must be "dtype" or levels by column, got {categories!r}')
-    by_type = categories == "dtype"
-    declared = {} if isinstance(categories, str) else {str(name): given for name, given in (categories or {}).items()}
-    bounds = {str(name): checked_range(str(name), given) for name, given in (ranges or {}).items()}
-    for what, names in (("categories were", declared), ("a range was", bounds)):
-        for name in names:
-            if name not in types.columns:
-                why = "which is the target" if name == types.target else "but the table has no such feature"
-                raise SchemaError(f"{what} declared for {name!r}, {why}")
-    columns: dict[str, Column | None] = {}
-    taken: list[str] = []
-    for name, kind in types.columns.items():
-        levels = declared.get(name)
-        if levels is None and kind.category and by_type:
-            levels = types.levels(name)
-            if levels is None:
-                raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
-            taken.append(name)
-        columns[name] = _settled(name, kind, levels, bounds.get(name))
-    notes = (f"The levels of {listed(taken)} came with the data's type and are taken as public.",) if taken else ()
-    return Public(columns, types.columns, types.text_target, types.named, missing == "fill", notes)
-
-
-def public_schema(types: Types, categories: Categories = "dtype", full: bool = False) -> Schema:
-    """The schema of data that are public: all is declared, or in the types. `full` gives every level a feature."""
-    public = settle(types, categories)
-    for name in public.to_find:
-        raise SchemaError(f"column {name!r} is text; declare its levels with categories={{{name!r}: [...]}}")
-    columns = [replace(column, reference=None) if full else column for column in public.schema]
-    return replace(public.schema, columns=tuple(columns))
-
-
-def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:
-    if levels is not None:
-        given = checked_levels(name, levels)
-        if kind.kind == OTHER_TYPE:
-            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
-        if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
-            raise SchemaError(
-                f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels"
-            )
-        if bounds is not None:
-            raise SchemaError(f"column {name!r} has declared levels, so it cannot have a range")
-        return Column(name, CATEGORY, levels=given, reference=0)
-    if kind.levels is not None:
-        return Column(name, CATEGORY, levels=checked_levels(name, kind.levels), reference=0)
-    if kind.kind == OTHER_TYPE:
-        return Column(name, NUMBER, left_out=NO_USE)
-    if kind.kind == BOOLEAN:
-        return Column(name, BOOLEAN, levels=(False, True), reference=0)
-    if bounds is not None or kind.kind == NUMBER:  # who knows a range knows that they are numbers
-        return Column(name, NUMBER, range=bounds)
-    return Column(name, DATE) if kind.kind == TIME else None
 
 
 # ---- what is found out

@@ -15,8 +15,9 @@ from privreg.data.tables import rows_as_array
 from privreg.estimators.base import forget_fit, look_at, open_table, set_all
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import check_budget
-from privreg.estimators.reading import Public, Shares
+from privreg.estimators.reading import Shares
 from privreg.estimators.schema_notes import left_out_notes
+from privreg.estimators.settled import Public
 from privreg.estimators.spending import Spending
 from privreg.privacy.accountant import Budget, adaptive_budget, less_delta, reserved_delta
 from privreg.privacy.noise import noise_for

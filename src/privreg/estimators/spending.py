@@ -9,7 +9,8 @@ import numpy as np
 from privreg.data.schema import Schema
 from privreg.engines.base import Engine, Source
 from privreg.estimators.budgets import reading_budget
-from privreg.estimators.reading import FIXED, Public, Shares, read
+from privreg.estimators.reading import FIXED, Shares, read
+from privreg.estimators.settled import Public
 from privreg.mechanisms.persons import keep_rows, kept_rows
 from privreg.privacy.account import Account, AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, for_each_record, reserved_delta

@@ -17,7 +17,7 @@ from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import open_source
 from privreg.errors import DataError, SchemaError
 from privreg.estimators.methods import BASELINE, METHODS
-from privreg.estimators.reading import public_schema
+from privreg.estimators.settled import public_schema
 
 TARGET = "target"
 COMPLETE, PARTIAL, OTHER = "complete", "partial", "other"  # equal to the published n and d; differing; not in the paper

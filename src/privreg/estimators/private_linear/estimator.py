@@ -17,9 +17,10 @@ from privreg.estimators.base import Known, is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.reading import ADAPTIVE, Public
+from privreg.estimators.reading import ADAPTIVE
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes
+from privreg.estimators.settled import Public
 from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
