@@ -75,7 +75,7 @@ def test_a_schema_that_does_not_fit_costs_nothing(here, tmp_path):
     fit = ("fit", here / "people.csv", "--target", "pay", *BUDGET, *LEDGER, "--schema")
     for schema, more, message in (
         ("schema.json", (), "the schema has no column 'name': it was read from another table"),
-        ("schema.json", ("--features", "age", "--missing", "fill"), 'missing="fill" needs a schema that was read so'),
+        ("schema.json", ("--features", "age", "--missing", "fill"), "a schema that was read with missing=fill"),
         ("schema.json", ("--category", "town=a"), "--schema has levels and ranges of its own"),
         ("text.json", (), "text.json cannot be used as a schema: it is not JSON"),
         ("none.json", (), "none.json: No such file or directory"),

@@ -133,10 +133,10 @@ def test_without_delta_there_is_no_discovery(make):
     frame = pd.DataFrame({"age": [1.0, 2.0], "town": ["a", "b"], "job": ["c", "d"]})
     selector = make(2, random_state=1)
     assert selector.delta == 0
-    with pytest.raises(ValueError, match=r"delta must be positive to find out about town, job; or declare levels"):
+    with pytest.raises(ValueError, match="delta must be positive to find out what town, job hold; or declare levels"):
         selector.fit(frame, [1.0, 2.0])
     assert not hasattr(selector, "receipt_")
-    with pytest.raises(ValueError, match="delta must be positive to find out about missing values"):
+    with pytest.raises(ValueError, match="delta must be positive to find out what the columns hold"):
         make(2, missing="fill", random_state=1).fit(frame[["age"]], [1.0, 2.0])
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=400), "town": rng.choice(["a", "b"], 400), "x": rng.normal(size=400)})
@@ -170,8 +170,9 @@ def told_kind(told, named=False, levels=None):
         (counts(whole=N), "number", "."),
         (counts(point=N), "number", "."),
         (counts(comma=N), "number", ","),
-        (counts(whole=600, point=201, comma=199), "number", "."),
-        (counts(whole=600, point=199, comma=201), "number", ","),
+        (counts(whole=600, point=250, comma=150), "number", "."),
+        (counts(whole=600, point=150, comma=250), "number", ","),  # 100 more, of a noise of 33
+        (counts(whole=600, point=180, comma=220), "number", "."),  # which may be noise
         (counts(whole=600, point=200, comma=200), "number", "."),
         (counts(date=N), "date", "."),
         (counts(truth=N), "boolean", "."),

@@ -156,7 +156,7 @@ def test_a_number_that_is_too_large_is_no_schema(tmp_path):
         ({"schema": Schema.numbers(["age", "town"])}, "the schema has no column 'id': it was read from another table"),
         ({"schema": {"age": "number"}}, "schema must be a privreg.Schema, got dict"),
         ({"schema": "schema.json"}, "schema must be a privreg.Schema, got str"),
-        ({"missing": "fill"}, 'missing="fill" needs a schema that was read so'),
+        ({"missing": "fill"}, "filling missing values in needs a schema that was read with missing=fill"),
         ({"categories": {"town": ["Ayr"]}}, "schema has levels and ranges of its own; leave categories and ranges out"),
         ({"categories": "dtype"}, "schema has levels and ranges of its own"),
         ({"ranges": {"age": (0, 120)}}, "schema has levels and ranges of its own"),

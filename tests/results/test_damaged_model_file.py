@@ -147,7 +147,7 @@ def test_other_versions(tmp_path):
     with pytest.raises(ModelFileError, match=r"newer version.*upgrade"):
         load_model(odd)
     for version in (2, 1, 0, -5):
-        with pytest.raises(ModelFileError, match=r"m\.json was written by an unreleased version.*fit again"):
+        with pytest.raises(ModelFileError, match=r"m\.json was written by an older version.*fit again"):
             load_model(write(tmp_path / "m.json", content | {"version": version}))
 
 

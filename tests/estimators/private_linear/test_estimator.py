@@ -124,7 +124,9 @@ def test_what_is_lost_is_told():
         assert model.predict(X).mean() == pytest.approx(y.mean(), rel=1e-4, abs=0.01)
     model = seeded().fit(X + np.array([0, 1e12, 0]), X.sum(axis=1))
     assert model.selected_features_ == [0, 2]
-    assert "x1: too little data at this budget to find its scale; left out." in model.warnings_
+    assert any(
+        text.startswith("x1: too little data at this budget to find its scale; left out") for text in model.warnings_
+    )
 
 
 LABELS = {
@@ -347,5 +349,5 @@ def test_a_table_whose_columns_are_all_left_out_gives_a_constant():
     assert model.predict(frame[:1])[0] == pytest.approx(5, abs=0.1)
     assert "the model is a constant: no column can be used." in model.summary()
     assert "id: no value is common enough; left out." in model.warnings_
-    assert "same: almost all records have the same value; left out." in model.warnings_
+    assert "same: only one value is common enough; left out." in model.warnings_
     assert model.receipt_.epsilon == pytest.approx(3.0, rel=1e-3)
