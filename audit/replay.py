@@ -1,6 +1,8 @@
 """Record and replay: fits on neighbouring tables, given the same outputs, may differ in nothing but their statistics.
 
-    python -m audit.replay [--pairs 10000]
+    python -m audit.replay [--pairs 10000] [--only TEXT]
+
+With --only, cases whose names hold the text are run, and nothing is written.
 
 For each pair a fit is recorded on one table and replayed on the other (audit/recording.py). Checked are: the calls and
 their parameters; the lines run where it is decided what is released; what each step asks of the noise; how far each
@@ -180,22 +182,23 @@ def check_pair(name: str, number: int) -> Pair:
     return Pair(name, kind, *compare(one, two, case.rows), alone, chance)
 
 
-def numbered(pairs: int) -> list[tuple[str, int]]:
-    """Which pairs to run: each case as often as its share says."""
-    total = sum(case.share for case in CASES.values())
-    return [(name, i) for name, case in CASES.items() for i in range(ceil(pairs * case.share / total))]
+def numbered(pairs: int, only: str = "") -> list[tuple[str, int]]:
+    """Which pairs to run: each case whose name holds a text, as often as its share says."""
+    cases = {name: case for name, case in CASES.items() if only in name}
+    total = sum(case.share for case in cases.values())
+    return [(name, i) for name, case in cases.items() for i in range(ceil(pairs * case.share / total))]
 
 
 def _check_pairs(tasks: list[tuple[str, int]]) -> list[Pair]:
     return [check_pair(*task) for task in tasks]
 
 
-def check_all(pairs: int, tell: Callable[[int, int], None], jobs: int | None = None) -> list[Pair]:
+def check_all(pairs: int, tell: Callable[[int, int], None], only: str = "") -> list[Pair]:
     """All pairs, over the cores."""
-    tasks, found = numbered(pairs), list[Pair]()
+    tasks, found = numbered(pairs, only), list[Pair]()
     order = np.random.default_rng(0).permutation(len(tasks))  # so that slow cases are spread evenly
     chunks = [[tasks[i] for i in order[a : a + 25]] for a in range(0, len(tasks), 25)]
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor() as pool:
         for part in pool.map(_check_pairs, chunks):
             found += part
             tell(len(found), len(tasks))
@@ -235,7 +238,8 @@ def too_often(found: list[Pair]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record fits and replay them on neighbouring tables.")
     parser.add_argument("--pairs", type=int, default=10_000)
-    pairs, start = parser.parse_args().pairs, time.time()
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose names hold this; writes nothing")
+    given, start = parser.parse_args(), time.time()
     said = [0.0]
 
     def tell(done: int, all_of: int) -> None:
@@ -243,8 +247,9 @@ def main() -> None:
             said[0] = time.time()
             print(f"replay: {done:,} of {all_of:,} pairs, {time.time() - start:.0f} s", flush=True)
 
-    found = summary(check_all(pairs, tell))
-    results.write("replay", f"python -m audit.replay --pairs {pairs}", time.time() - start, found)
+    found = summary(check_all(given.pairs, tell, given.only))
+    if not given.only:
+        results.write("replay", f"python -m audit.replay --pairs {given.pairs}", time.time() - start, found)
     for text in found["wrong"]:
         print(text)
     sys.exit(bool(found["wrong"]))

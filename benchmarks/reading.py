@@ -3,12 +3,14 @@
 - seconds for all cells of a file as text, and how many are of each class, against `pyarrow.csv.read_csv` with its
   defaults, which reads numbers, dates and booleans too but by what it finds in the first block;
 - memory of the cells against the size of the file;
+- the whole reading step, with noise, and what a column of many different values costs;
 - details: columns read as what they are.
 """
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,10 +20,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from measure import memory, taking_turns, write
+from privreg import SchemaReader
 from privreg.data.cells import as_days, as_numbers, as_texts, as_truths, count_classes
 from privreg.data.files import open_file
 
 ROWS, PARTS = 400_000, 14  # about 400 MB
+MANY = 1_000_000
 TOWNS = np.array(["north", "south", "east side", "west end", "Köln"])
 NOTES = np.array(["free text of some length", "another remark", "", "NA", "short"])
 
@@ -78,15 +82,47 @@ def speed(path: Path) -> dict[str, float]:
 def cells_in_memory(path: Path) -> dict[str, float]:
     figures = memory(
         "from types import SimpleNamespace; from privreg.data.files import open_file",
-        f"file = open_file({str(path)!r}); columns = list(file.columns); next(file.batches(columns, dict()))",
+        f"file = open_file({str(path)!r}); columns = list(file.columns); next(file.batches(columns))",
         f"X = SimpleNamespace(nbytes={path.stat().st_size})",
-        "table = file.read(columns, dict())",
+        "table = file.read(columns)",
     )
     return {
         "size of the file (MB)": figures["data (MB)"],
         "peak (MB)": figures["peak above the data (MB)"],
         "peak / size of the file": figures["peak above the data / data"],
     }
+
+
+def whole_step(path: Path) -> dict[str, float]:
+    """The private reading step: cells, classes and common values, and the schema that comes of them."""
+    figures = memory(
+        "from types import SimpleNamespace; from privreg import SchemaReader; from privreg.data.files import open_file",
+        "SchemaReader(1.0, 1e-6).fit(np.zeros((100, 1)))",
+        f"X, file = SimpleNamespace(nbytes={path.stat().st_size}), open_file({str(path)!r})",
+        "SchemaReader(1.0, 1e-6).fit(file)",
+    )
+    tasks: dict[str, Callable[[], Any]] = {
+        "schema": lambda: SchemaReader(1.0, 1e-6).fit(open_file(path)),
+        "arrow": lambda: pa_csv.read_csv(path),
+    }
+    seconds = taking_turns(tasks, 3)
+    return {
+        "schema (s)": seconds["schema"],
+        "pyarrow (s)": seconds["arrow"],
+        "schema / pyarrow": seconds["schema"] / seconds["arrow"],
+        "peak / size of the file": figures["peak above the data / data"],
+    }
+
+
+def many_values() -> dict[str, float]:
+    """A column of a million records, all different, against one with 100 values."""
+    tasks: dict[str, Callable[[], Any]] = {}
+    for name, values in (("few", np.arange(MANY) % 100), ("many", np.arange(MANY))):
+        table = pa.table({"c": [f"value {value}" for value in values.tolist()]})
+        tasks[name] = partial(SchemaReader(1.0, 1e-6).fit, table)
+    seconds = taking_turns(tasks, 3)
+    few, many = seconds["few"], seconds["many"]
+    return {"100 values (s)": few, "all different (s)": many, "all different / 100 values": many / few}
 
 
 def columns(path: Path) -> dict[str, float]:
@@ -110,6 +146,8 @@ def main() -> None:
         results = {
             "A file without quotes": speed(plain) | cells_in_memory(plain),
             "The same with all text quoted": speed(quoted) | cells_in_memory(quoted),
+            "The whole reading step": whole_step(plain),
+            f"A column of {MANY:,} records": many_values(),
         }
         details = {f"A column of {ROWS * PARTS:,} cells, 1 thread": columns(plain)}
     write(__file__, results, details)
