@@ -19,6 +19,7 @@ from audit.fuzz.inputs import PIECES, inputs, seeds
 from audit.fuzz.outcome import PATIENCE, folder, patience, place
 
 ENGINES = ("atheris", "hypothesis")
+LEAST = 25  # executions, however slow the machine: more than there are seeds, so that something was told
 SETTINGS: dict[str, Any] = {
     "max_examples": 200,
     "deadline": None,
@@ -70,7 +71,7 @@ def with_atheris(target: str, seconds: float) -> None:
 
     def once(data: bytes) -> None:
         nonlocal done
-        if time.monotonic() > end:
+        if time.monotonic() > end and done >= LEAST:
             # Not as libFuzzer ends by itself: it holds Python's lock, for which a thread of arrow may wait for ever.
             print(f"executions: {done}", file=sys.stderr, flush=True)
             os._exit(0)

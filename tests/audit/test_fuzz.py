@@ -63,9 +63,9 @@ def test_hostile_inputs(target):
 
 def test_inputs_that_look_for_new_code():
     pytest.importorskip("atheris")
-    found = run_one("csv", "atheris", 3)
+    found = run_one("csv", "atheris", 1)
     assert found["findings"] == []
-    assert found["executions"] > 0
+    assert found["executions"] >= engines.LEAST
     assert found["edges"] > 100
 
 
