@@ -30,7 +30,8 @@ def wrong_counts(before: Call, after: Call, rows: int, added: Added) -> Iterator
 
 def _wrong_levels(step: LevelCounts, before: Call, after: Call, rows: int, added: Added) -> Iterator[str]:
     if before.statistic[3] != after.statistic[3]:
-        yield f"{step.name!r} counts other columns"
+        yield f"{step.name!r} counts other columns, or other levels of them"
+        return
     vector = before.statistic[3]
     if step.columns != len(vector):
         yield f"{step.name!r} is of {len(vector)} columns, and says {step.columns}"
