@@ -133,10 +133,10 @@ def test_without_delta_there_is_no_discovery(make):
     frame = pd.DataFrame({"age": [1.0, 2.0], "town": ["a", "b"], "job": ["c", "d"]})
     selector = make(2, random_state=1)
     assert selector.delta == 0
-    with pytest.raises(ValueError, match="delta must be positive to find out what town, job hold; or declare levels"):
+    with pytest.raises(ValueError, match="delta must be positive to find out what is in town, job; or declare levels"):
         selector.fit(frame, [1.0, 2.0])
     assert not hasattr(selector, "receipt_")
-    with pytest.raises(ValueError, match="delta must be positive to find out what the columns hold"):
+    with pytest.raises(ValueError, match="delta must be positive to find out what is in the columns"):
         make(2, missing="fill", random_state=1).fit(frame[["age"]], [1.0, 2.0])
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=400), "town": rng.choice(["a", "b"], 400), "x": rng.normal(size=400)})

@@ -92,7 +92,7 @@ def test_all_kinds_of_table_give_the_same_choice(selector):
 def test_declared_categories(selector):
     X, y = table()
     frame = pd.DataFrame({"a": X[:, 2], "town": np.where(X[:, 5] > 0, "north", "south"), "b": X[:, 0]})
-    with pytest.raises(ValueError, match="delta must be positive to find out what town hold"):
+    with pytest.raises(ValueError, match="delta must be positive to find out what is in town"):
         selector(k=2).fit(frame, y)
     fitted = selector(k=2, categories={"town": ["north", "south", "west"]}, epsilon=1e6, random_state=0).fit(frame, y)
     assert set(fitted.selected_features_) == {"a", "town=south"}

@@ -294,7 +294,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
         if schema is None and budget.delta == 0:
             names = listed(public.to_find) if public.to_find else "the columns"
             raise ValueError(
-                f"delta must be positive to find out what {names} hold; or declare levels, or pass a schema"
+                f"delta must be positive to find out what is in {names}; or declare levels, or pass a schema"
             )
         _, rest = reading_budget(budget) if schema is None else (None, budget)
         self._plan(for_each_record(rest, rows), len(public.columns))
