@@ -15,7 +15,7 @@ import pyarrow as pa
 from privreg._types import Bool, Int64
 from privreg.data.encode import level_codes, tally
 from privreg.data.raw import Cells
-from privreg.data.schema import Column, Level
+from privreg.data.schema import Column
 from privreg.engines.base import Source
 from privreg.kernels.hashes import BUCKETS, buckets_of
 from privreg.privacy.account import Account
@@ -151,6 +151,3 @@ class CountDeclared:
             own = codes[(codes >= 0) & ~missing]
             counts[i] = np.bincount(own, minlength=len(column.levels)).astype(np.int64)
         return counts
-
-
-__all__ = ["Common", "Level", "common_values", "count_declared", "count_levels", "plan_declared"]
