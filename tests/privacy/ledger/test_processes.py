@@ -94,6 +94,11 @@ def check_after_a_death(ledger, folder):
     assert (status.entries, status.sum_epsilon) == (len(entries), sum(e.epsilon for e in entries))
 
 
+def killed_often_enough(ledger):
+    entries = ledger.history("people")
+    return len(entries) > 20 and sum(e.state == "begun" for e in entries) > 3  # some in the middle of a fit
+
+
 def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(tmp_path):
     ledger = Ledger(tmp_path / "budget.db")
     ledger.create("warm", 8, "8e-6")
@@ -102,7 +107,10 @@ def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(t
     command = [sys.executable, "-c", FITS, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         one_fit = float(parent.stdout.readline())  # seconds, on this machine
-        for _ in range(50):
+        # fifty deaths, and more on a machine so busy that most children die before they ask the ledger
+        for death in range(1000):
+            if death >= 50 and killed_often_enough(ledger):
+                break
             parent.stdin.write("fit\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
@@ -113,9 +121,7 @@ def test_fits_killed_at_fifty_random_moments_have_spent_and_leave_a_whole_file(t
             check_after_a_death(ledger, tmp_path)
         parent.stdin.close()
         assert parent.wait(timeout=60) == 0
-    entries = ledger.history("people")
-    assert sum(e.state == "begun" for e in entries) > 3  # otherwise nothing was killed in the middle
-    assert len(entries) > 20
+    assert killed_often_enough(ledger)
     assert ledger.status("people")[0].accountant_epsilon <= 8
     with pytest.raises(ValueError, match="refused"):
         ledger.spend("people", Request(Decimal(41), Decimal(0), "too much"))
