@@ -76,9 +76,9 @@ def _found_ones_only(account: Any, event: Any, source: Any, found: Any, declared
     return _count_levels(account, replace(event, columns=max(len(found), 1)), source, found, declared)
 
 
-def _by_true_counts(column: Any, common: Common) -> Any:
+def _by_true_counts(column: Any, common: Common, base: Any) -> Any:
     true = _Seen.counts[column.name]
-    ordered = _with_found(column, Common(common.values, [float(true[value]) for value in common.values]))
+    ordered = _with_found(column, Common(common.values, [float(true[value]) for value in common.values]), base)
     noisy: dict[Any, float] = dict(zip(common.values, common.counts, strict=True))
     return ordered if ordered.left_out else replace(ordered, counts=tuple(noisy[v] for v in ordered.levels))
 
