@@ -112,6 +112,8 @@ def words_of(text: Any, what: str) -> list[Word]:
         raise FormulaError(f"{what} must be text, got {type(text).__name__}")
     if len(text) > LONGEST:
         raise FormulaError(f"{what} has more than {LONGEST:,} characters")
+    if not " ".join(text.split()).isprintable():
+        raise FormulaError(f"{what} has characters that cannot be printed")
     found = [_word(match, what) for match in _WORD.finditer(text)]
     if not found:
         raise FormulaError(f"{what} is empty")
@@ -141,8 +143,7 @@ def _is_operator(word: Word) -> bool:
 def _word(match: re.Match[str], what: str) -> Word:
     kind, text = str(match.lastgroup), match[str(match.lastgroup)]
     if kind == "odd":
-        shown = text if text.isprintable() else "a control character"
-        raise FormulaError(f"{what}: {shown} has no meaning here")
+        raise FormulaError(f"{what}: {text} has no meaning here")
     if kind == "tick":
         return Word("name", text[1:-1])
     return Word(kind, text[1:-1] if kind == "text" else text)

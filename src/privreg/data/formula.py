@@ -115,7 +115,7 @@ def read_formula(given: Any, columns: Collection[str]) -> Formula:
         raise FormulaError("formula: write it as target ~ terms, for instance pay ~ age + C(region)")
     left, right = words[: at[0]], words[at[0] + 1 :]
     target = read_expression(left, _WHAT, columns)
-    return _Right(columns, target).read(right, written(words))
+    return _Right(columns, target).read(right, " ".join(given.split()))
 
 
 class _Right:
