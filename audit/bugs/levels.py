@@ -170,8 +170,8 @@ def _as_public(self: Any, X: Any, y: Any, groups: Any) -> Any:
     return replace(types, columns=seen)
 
 
-def _types_settle_it(types: Any, categories: Any = None, ranges: Any = None, missing: str = "drop") -> Any:
-    return replace(_settle(types, "dtype" if categories is None else categories, ranges, missing), notes=())
+def _types_settle_it(types: Any, categories: Any = None, ranges: Any = None, *more: Any) -> Any:
+    return replace(_settle(types, "dtype" if categories is None else categories, ranges, *more), notes=())
 
 
 def _complete_everywhere(self: Any, schema: Schema) -> Any:

@@ -103,6 +103,8 @@ def look_at(inputs: Inputs, estimator: Any) -> Known:
         types = types.offering(formula.columns)
     public, schema = settle_for(types, estimator, formula)
     columns = {} if formula is not None else columns_in(X, types)
+    if inputs.target is None and types.target is not None and kind_of(X).in_memory:
+        inputs = replace(inputs, target=types.target)
     return Known(inputs, types, columns | inputs.remembered, public, schema)
 
 
