@@ -50,9 +50,8 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
     if formula is not None:
         if y is not None:
             raise ValueError("a formula has the target on its left side; leave y out")
-        read = read_formula(formula, [name for name in names or () if name != groups])
-        if isinstance(groups, str) and groups in read.columns:
-            raise SchemaError(f"{groups!r} names people, so it cannot be in the formula")
+        people = groups if isinstance(groups, str) else None
+        read = read_formula(formula, [name for name in names or () if name != people])
         needed = [*read.columns, *(condition.columns if condition else ())]
         X, groups = kind.take(X, list(dict.fromkeys(needed)), groups)
         return Inputs(X, None, groups, read, condition, read.target.text)
