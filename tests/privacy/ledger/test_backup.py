@@ -76,6 +76,16 @@ def test_copies_while_four_processes_spend(ledger, tmp_path):
     assert len(held[-1]) > len(held[0])  # they did write in between
 
 
+@pytest.mark.skipif(os.name == "nt", reason="another idea of protection")
+@pytest.mark.parametrize(("mode", "copied"), [(0o600, 0o600), (0o640, 0o640), (0o444, 0o644)])
+def test_nobody_may_read_a_copy_who_may_not_read_the_ledger(ledger, tmp_path, mode, copied):
+    os.chmod(ledger.path, mode)
+    copy = ledger.backup(tmp_path / "copy.db")
+    assert copy.path.stat().st_mode & 0o777 == copied
+    os.chmod(tmp_path / "copy.db", 0o666)
+    assert ledger.backup(tmp_path / "copy.db", force=True).path.stat().st_mode & 0o777 == copied
+
+
 def test_nothing_is_overwritten_unasked(ledger, tmp_path):
     place = tmp_path / "copy.db"
     place.write_text("precious")

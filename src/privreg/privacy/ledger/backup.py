@@ -35,11 +35,13 @@ def check_place(source: Path, path: Path, force: bool) -> None:
             raise LedgerError(f"{left} belongs to a ledger that was in use at {path}; a copy there would be damaged")
 
 
-def write_copy(file: sqlite3.Connection, path: Path, check: Callable[[sqlite3.Connection], None]) -> None:
-    """Copy an open ledger. `check` raises if the copy is damaged, and then nothing is left."""
+def write_copy(file: sqlite3.Connection, path: Path, mode: int, check: Callable[[sqlite3.Connection], None]) -> None:
+    """Copy an open ledger, whose file has this mode. `check` raises if the copy is damaged; then nothing is left."""
     place = _place(path)
     temporary = place.with_name(f".privreg-{os.getpid()}-{time_ns()}.tmp")
     try:
+        # Who may not read the ledger may not read its copy, either, while it is written or later.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, (mode & 0o777) | 0o600))
         with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
             copy.execute("PRAGMA synchronous = EXTRA")
             file.backup(copy)

@@ -157,7 +157,7 @@ class Ledger:
         path = Path(path)
         with self._opened("ro", as_it_is=True) as file:
             check_place(Path(self.path), path, force)
-            write_copy(file, path, self._check_content)
+            write_copy(file, path, Path(self.path).stat().st_mode, self._check_content)
         return Ledger(path)
 
     def _check_content(self, file: sqlite3.Connection) -> None:
