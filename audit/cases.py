@@ -7,13 +7,17 @@ import numpy as np
 
 from audit import texts
 from audit.fits import (
+    FORMULA,
+    FORMULA_COLUMNS,
     SOME_COLUMNS,
+    WHERE,
     Case,
     Released,
     fit_by_time,
     fit_dask,
     fit_estimator,
     fit_files,
+    fit_formula,
     fit_lists,
     fit_texts,
     fit_texts_in_dask,
@@ -214,9 +218,9 @@ def _text_case(
     return Case(what, draw, lambda table: fit(make(), table, **how), share, rows, text_neighbour, texts.KINDS)
 
 
-def _text_command(what: str, *given: str, share: float = 0.4, rows: int = 1) -> Case:
+def _text_command(what: str, *given: str, share: float = 0.4, rows: int = 1, columns: tuple[str, ...] = ()) -> Case:
     def draw(rng: np.random.Generator) -> Texts:
-        return make_texts(rng, int(rng.integers(100, 400)), people=rows > 1)
+        return make_texts(rng, int(rng.integers(100, 400)), people=rows > 1, columns=columns)
 
     return Case(what, draw, lambda table: run_text_command(table, *given), share, rows, text_neighbour, texts.KINDS)
 
@@ -267,6 +271,22 @@ TEXTS = {
         neighbour=text_neighbour,
         kinds=texts.KINDS,
     ),
+    "PrivateLinearRegression, formula": _text_case(
+        "a formula with products and computed columns, and a filter",
+        _flagship(12, 1e-2), share=2, columns=FORMULA_COLUMNS, fit=fit_formula,
+    ),
+    "PrivateLinearRegression, formula, fill, people": _text_case(
+        "the same for people, and missing values are filled in",
+        _flagship(16, 1e-2, **_TWO, **_FILL), rows=2, columns=FORMULA_COLUMNS, fit=fit_formula,
+    ),
+    "PrivateLinearRegression, formula, Parquet, people": _text_case(
+        "the same in files", _flagship(16, 1e-2, **_TWO), share=0.5, rows=2, columns=FORMULA_COLUMNS,
+        fit=fit_formula, files=True,
+    ),
+    "K-BAS, formula": _text_case(
+        "reading, then " + _PARTS, _two_parts("kendall", "adassp", 40), share=0.5, columns=FORMULA_COLUMNS,
+        fit=fit_formula,
+    ),
     "SchemaReader": _text_case("a table is read, and nothing more", lambda: SchemaReader(4, 1e-2, **_SEEDED), share=2),
     "SchemaReader, fill, people": _text_case(
         "the same with centres, and people", lambda: SchemaReader(8, 1e-2, **_TWO, **_FILL, **_SEEDED), rows=2
@@ -306,6 +326,9 @@ TEXTS = {
     ),
     "privreg fit, text, by a plan": _text_command(
         "the same with --method", "fit", "--method", "K-BAS", "--k", "2", share=0.2
+    ),
+    "privreg fit, formula": _text_command(
+        "the command with a formula and a filter", "fit", FORMULA, "--where", WHERE, share=0.4, columns=FORMULA_COLUMNS
     ),
     "privreg schema": _text_command("the command that only reads", "schema", share=0.4),
     "privreg schema, people": _text_command(

@@ -62,7 +62,7 @@ def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Releas
 
 
 def _fitted(
-    estimator: Any, cells: Any, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None
+    estimator: Any, cells: Any, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None, **rules: str
 ) -> Released:
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})
@@ -70,7 +70,7 @@ def _fitted(
     estimator.set_params(progress=stages.append)
     if groups is None and cells.people is not None:
         groups = np.fromiter(cells.people, object, len(cells.people))
-    estimator.fit(X, y) if groups is None else estimator.fit(X, y, groups=groups)
+    estimator.fit(X, y, **rules) if groups is None else estimator.fit(X, y, groups=groups, **rules)
     estimator.set_params(progress=None)
     released = {f"attribute {name}": frozen(value) for name, value in vars(estimator).items()}
     if others is None:
@@ -164,7 +164,8 @@ def _run_command(content: bytes, people: Any, command: str, *options: str) -> Re
         CliRunner().invoke(app, ["ledger", "create", ledger, "--dataset", "d", "--epsilon", "50", "--delta", "0.9"])
         given = [command, str(folder / "data.csv"), "--out", str(out), "--ledger", ledger, "--dataset", "d"]
         if command == "fit":
-            given += ["--target", "y", "--report", str(folder / "r.html")]
+            given += [] if "--where" in options else ["--target", "y"]
+            given += ["--report", str(folder / "r.html")]
         if people is not None:
             given += ["--person", "who"]
         given += options
@@ -271,6 +272,25 @@ def fit_texts(estimator: Any, table: Texts, *, files: bool = False) -> Released:
         for first in range(0, max(whole.num_rows, 1), 120):
             pq.write_table(whole.slice(first, 120), Path(folder) / f"part.{first}.parquet", row_group_size=40)
         return _fitted(estimator, table, ParquetTable(folder), TARGET, "", groups=people, others=others)
+
+
+FORMULA = "I(y/2) ~ log(price) + size + I(size**2) + town*size + C(code) + job:ok"
+WHERE = "size > -1.5 and code != '3' or town == 'north'"
+FORMULA_COLUMNS = ("town", "job", "ok", "size", "price", "code")
+
+
+def fit_formula(estimator: Any, table: Texts, *, files: bool = False) -> Released:
+    """Fit a formula to the records that a filter leaves, in a data frame or in Parquet files."""
+    import pyarrow.parquet as pq
+
+    rules, others = {"formula": FORMULA, "where": WHERE}, _elsewhere_in_words(table)
+    if not files:
+        frame = table.pandas().assign(**{TARGET: table.target()})
+        return _fitted(estimator, table, frame, None, "", others=others, **rules)
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(table.arrow(), Path(folder) / "part.parquet", row_group_size=60)
+        people = None if table.people is None else WHO
+        return _fitted(estimator, table, ParquetTable(folder), None, "", groups=people, others=others, **rules)
 
 
 def fit_texts_in_dask(estimator: Any, table: Texts) -> Released:

@@ -87,6 +87,12 @@ MECHANISMS = (
         ("count all records", "centre of column"),
     ),
     Mechanism(
+        "formulas and filters",
+        ("formulas",),
+        ("data/test_expressions.py", "data/test_coding.py", "engines/test_formula.py", "audit/test_replay.py"),
+        (),
+    ),
+    Mechanism(
         "kinds of columns",
         ("kinds",),
         ("mechanisms/test_kinds.py", "audit/test_level_counts.py"),

@@ -76,9 +76,9 @@ def _found_ones_only(account: Any, event: Any, source: Any, found: Any, declared
     return _count_levels(account, replace(event, columns=max(len(found), 1)), source, found, declared)
 
 
-def _by_true_counts(column: Any, common: Common) -> Any:
+def _by_true_counts(column: Any, common: Common, base: Any) -> Any:
     true = _Seen.counts[column.name]
-    ordered = _with_found(column, Common(common.values, [float(true[value]) for value in common.values]))
+    ordered = _with_found(column, Common(common.values, [float(true[value]) for value in common.values]), base)
     noisy: dict[Any, float] = dict(zip(common.values, common.counts, strict=True))
     return ordered if ordered.left_out else replace(ordered, counts=tuple(noisy[v] for v in ordered.levels))
 
@@ -170,8 +170,8 @@ def _as_public(self: Any, X: Any, y: Any, groups: Any) -> Any:
     return replace(types, columns=seen)
 
 
-def _types_settle_it(types: Any, categories: Any = None, ranges: Any = None, missing: str = "drop") -> Any:
-    return replace(_settle(types, "dtype" if categories is None else categories, ranges, missing), notes=())
+def _types_settle_it(types: Any, categories: Any = None, ranges: Any = None, *more: Any) -> Any:
+    return replace(_settle(types, "dtype" if categories is None else categories, ranges, *more), notes=())
 
 
 def _complete_everywhere(self: Any, schema: Schema) -> Any:

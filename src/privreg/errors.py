@@ -2,6 +2,7 @@
 
 PrivregError
  ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
+ │    └── FormulaError          a formula or a filter cannot be read, or asks for what a record alone does not tell
  ├── BudgetError (ValueError)   a release would cost more than the budget allows
  │    └── BudgetRefusedError    a ledger has no room for a request
  ├── LedgerError (ValueError)   a file is not a ledger, or has no such data set
@@ -22,6 +23,10 @@ class PrivregError(Exception):
 
 class SchemaError(PrivregError, ValueError):
     """The table's shape or column types cannot be used."""
+
+
+class FormulaError(SchemaError):
+    """A formula or a filter that cannot be read, or that is not a rule of one record."""
 
 
 class BudgetError(PrivregError, ValueError):

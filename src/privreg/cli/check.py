@@ -22,7 +22,9 @@ from privreg.data.columns import (
     read_ranges,
     unknown_column,
 )
+from privreg.data.expressions import read_condition
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
+from privreg.data.formula import read_formula
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
@@ -51,6 +53,8 @@ class Job:
     delta: Decimal
     method: str
     k: int | str
+    formula: str | None = None
+    where: str | None = None
     features: list[str] | None = None
     drop: list[str] | None = None
     category: list[str] | None = None
@@ -80,18 +84,24 @@ class Opened:
     file: "DataFile"
     columns: ChosenColumns
     ranges: dict[str, tuple[float, float]]
+    also: tuple[str, ...] = ()  # columns that only the filter needs
+    formula: bool = False  # which chooses columns itself
 
     @property
     def table(self) -> "DataFile":
         """The columns that are used, the target and the people included."""
+        if self.formula:
+            return self.file
         chosen = self.columns
         others = [name for name in (chosen.target, chosen.person) if name is not None]
-        return self.file.select([*chosen.features, *others], chosen.features if chosen.named else ())
+        names = [*chosen.features, *others, *self.also]
+        return self.file.select(names, chosen.features if chosen.named else (), self.also)
 
 
 def check_fit(job: Job, ask: bool = True) -> Opened:
     """Everything that can be wrong with `privreg fit` before data is read; the ledger is asked unless told not to."""
     method = check_method(job)
+    _check_target(job)
     _check_engine(job)
     budget, rows = _budget(job), 1 if job.person is None else job.rows_per_person
     if method == FLAGSHIP:
@@ -123,6 +133,7 @@ def check_select(job: Job) -> Opened:
     """The same for `privreg select`."""
     if job.method not in SELECTORS:
         raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {job.method!r}")
+    _check_target(job)
     _check_engine(job)
     _check_people(job)
     _budget(job)
@@ -189,10 +200,24 @@ def open_table(job: Job) -> Opened:
         by_type = str(job.categories) == "dtype"
         levels = read_levels(job.category or [], None if by_type else job.categories, names)
         ranges = read_ranges(job.range or [], names, job.data)
+        condition = None if job.where is None else read_condition(job.where, names)
         chosen = job.target, features, drop, job.person, levels
+        if job.formula is not None:
+            formula = read_formula(job.formula, [name for name in names if name != job.person])
+            chosen = None, formula.columns, [], job.person, levels
         choose_names(names, job.data, *chosen)
         file = file or open_file(job.data)
-        return Opened(file, choose_columns(file, *chosen), ranges)
+        columns = choose_columns(file, *chosen)
+        used = [*columns.features, columns.target, columns.person]
+        also = [] if condition is None else [name for name in condition.columns if name not in used]
+        return Opened(file, columns, ranges, tuple(also), job.formula is not None)
+
+
+def _check_target(job: Job) -> None:
+    if job.formula is None and job.target is None:
+        raise ValueError("name the column to predict with --target, or write a formula such as 'pay ~ age + C(region)'")
+    if job.formula is not None and (job.target is not None or job.features or job.drop):
+        raise ValueError("the formula names target and columns; leave --target, --features and --drop out")
 
 
 def _check_engine(job: Job) -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 def fit(
     data: options.Data,
-    target: options.Target,
     epsilon: options.Epsilon,
+    formula: options.Formula = None,
+    target: options.Target = None,
     delta: options.Delta = Decimal("1e-6"),
     k: Annotated[
         str, typer.Option(parser=options.whole_or_auto, metavar="N|auto", help="The most features to use.")
@@ -27,6 +28,7 @@ def fit(
     method: Annotated[
         str, typer.Option(help=f"auto, or a method of the paper: {', '.join(private_methods())}.")
     ] = "auto",
+    where: options.Where = None,
     features: options.Features = None,
     drop: options.Drop = None,
     category: options.Category = None,
@@ -81,11 +83,13 @@ check.__annotations__ = fit.__annotations__
 
 def select(
     data: options.Data,
-    target: options.Target,
     k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
     epsilon: options.Epsilon,
+    formula: options.Formula = None,
+    target: options.Target = None,
     delta: options.Delta = Decimal("1e-6"),
     method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
+    where: options.Where = None,
     features: options.Features = None,
     drop: options.Drop = None,
     category: options.Category = None,

@@ -40,7 +40,15 @@ Scheduler = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786. Default: workers on this machine."),
 ]
-Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
+Target = Annotated[str | None, typer.Option(help="Column to predict, if there is no FORMULA.", show_default=False)]
+Formula = Annotated[
+    str | None,
+    typer.Argument(help="Target and terms, e.g. 'log(pay) ~ age + I(age**2) + C(region)'.", show_default=False),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="RULE", help="Use only records that meet a condition, e.g. \"age >= 18 and region != 'X'\"."),
+]
 Epsilon = Annotated[
     Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
 ]

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,16 +24,22 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions; may be repeated."),
     ] = None,
+    inverse: Annotated[
+        bool,
+        typer.Option(
+            "--inverse", help="Of a target such as log(pay), predict pay: exp(prediction), a median-type prediction."
+        ),
+    ] = False,
     force: options.Force = False,
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     from privreg.cli.check import check_predict
 
     check_predict(model, data, out, keep or [], force)
-    _write_predictions(model, data, out, keep or [])
+    _write_predictions(model, data, out, keep or [], inverse)
 
 
-def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: list[str]) -> None:
+def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: list[str], inverse: bool) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
     with stages("loading"):
         import pyarrow as pa
@@ -49,10 +56,13 @@ def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: lis
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
     file = open_file(data)
-    needed = [column.name for column in model.schema_ if not column.left_out]
+    needed = model.schema_.used_inputs
     for name in needed:
         if name not in file.columns:
             raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
+    predict = partial(model.predict, inverse=inverse)
+    if inverse:
+        predict(pa.table({name: pa.nulls(0, pa.string()) for name in features}))  # raises if there is none
     kept = read_kept(keep, file.columns, file.path)
     copied = [name for name in kept if name not in needed]
     place = out or Path("standard output.csv")
@@ -63,7 +73,7 @@ def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: lis
             # What was left out of the fit is not needed, but a table has to have the columns that the fit's had.
             columns = {name: batch[name] if name in needed else pa.nulls(len(batch)) for name in features}
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            table = batch.select(kept).append_column(PREDICTION, pa.array(model.predict(pa.table(columns))))
+            table = batch.select(kept).append_column(PREDICTION, pa.array(predict(pa.table(columns))))
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
         if writer is None:

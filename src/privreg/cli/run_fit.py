@@ -72,11 +72,15 @@ def run_select(job: Job, opened: Opened) -> None:
     carry_out(selector, opened, job)
     ledger = _ledger_entry(job, selector.ledger_entry_)
     if job.as_json:
-        chosen = {"method": job.method, "target": job.target, "selected_features": selector.selected_features_}
+        chosen = {
+            "method": job.method,
+            "target": selector.target_name_,
+            "selected_features": selector.selected_features_,
+        }
         chosen["warnings"] = selector.warnings_
         print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
     else:
-        show_selection(selector, str(job.target), ledger)
+        show_selection(selector, selector.target_name_, ledger)
 
 
 def declare(estimator: Any, opened: Opened, job: Job) -> None:
@@ -95,7 +99,7 @@ def run_check(job: Job, opened: Opened) -> None:
     method = check_method(job)
     estimator = _estimator(job, method)
     declare(estimator, opened, job)
-    found = replace(estimator.check(opened.table, job.target, groups=job.person), method=method)
+    found = replace(estimator.check(opened.table, job.target, job.person, **_rules(job)), method=method)
     files = {kind: str(path) for kind, path in (("model", job.out), ("report", job.report)) if path is not None}
     if job.as_json:
         print(json.dumps(found.to_dict() | {"files": files}))
@@ -113,14 +117,20 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(progress=stage)
         if job.engine != "dask":
-            estimator.fit(table, columns.target, groups=columns.person)
+            estimator.fit(table, columns.target, columns.person, **_rules(job))
         else:
             from privreg.engines.dask.opening import OnCluster, cluster
 
             stage("connecting to the cluster")
             with cluster(job.scheduler, cpu_count()) as client:
-                estimator.fit(OnCluster(cast("ParquetTable", table), client), columns.target, groups=columns.person)
+                here = OnCluster(cast("ParquetTable", table), client)
+                estimator.fit(here, columns.target, columns.person, **_rules(job))
     estimator.set_params(progress=None)
+
+
+def _rules(job: Job) -> dict[str, Any]:
+    """Formula and filter, as `fit` takes them. A schema is read without a formula."""
+    return {"where": job.where} if job.command == "schema" else {"formula": job.formula, "where": job.where}
 
 
 def _estimator(job: Job, method: str) -> Any:

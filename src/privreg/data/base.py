@@ -28,6 +28,7 @@ class DataFile:
 
     typed = False  # whether the file itself says what kind its columns are; if not, all are text
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
+    unoffered: frozenset[str] = frozenset()  # columns that no model is to use: a filter needs them
 
     def __init__(self, path: Path | str, columns: dict[str, str]) -> None:
         self.path = path  # as messages show it
@@ -36,11 +37,14 @@ class DataFile:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
 
-    def select(self, columns: Sequence[str], named: Sequence[str] = ()) -> Self:
-        """The same rows with these columns only. Those in `named` are used even if many of their values are missing."""
+    def select(self, columns: Sequence[str], named: Sequence[str] = (), unoffered: Sequence[str] = ()) -> Self:
+        """The same rows with these columns only. Those in `named` are used even if many of their values are missing,
+        those in `unoffered` only by a filter.
+        """
         self._check(columns, ())
         chosen = copy(self)
         chosen.columns, chosen.named = {name: self.columns[name] for name in columns}, frozenset(named)
+        chosen.unoffered = frozenset(unoffered)
         return chosen
 
     def type_of(self, column: str) -> "ColumnType":

@@ -46,13 +46,14 @@ def numbers_in_raw(raw: Raw, mark: str = ".", days: bool = False) -> Float64:
 def read_codes(raw: Raw, column: Column, fill: bool) -> Codes:
     """Codes of levels, −1 where a record cannot be used.
 
-    If the levels are compared with a reference, other values have a code of their own; if each level has a feature,
-    they are missing.
+    If the levels are compared with a reference, other values have a code of their own, or count as the reference; if
+    each level has a feature, they are missing.
     """
     codes, missing = level_codes(raw, column.levels, column.found)
-    other = -1 if column.reference is None else column.other_code
-    codes = np.where(codes < 0, other, codes)
-    return np.where(missing, column.missing_code if fill and other >= 0 else -1, codes).astype(np.int32)
+    reference = -1 if column.reference is None else column.reference
+    codes = np.where(codes < 0, column.other_code if column.other else reference, codes)
+    absent = column.missing_code if column.missing else reference
+    return np.where(missing, absent if fill else -1, codes).astype(np.int32)
 
 
 def level_codes(raw: Raw, levels: Sequence[Level], found: bool) -> tuple[Codes, NDArray[np.bool_]]:
@@ -107,6 +108,6 @@ def _indices(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 def tally(raw: Raw) -> tuple[Any, NDArray[np.int64]]:
     """The different values of some cells of text, and how often each occurs."""
-    texts = as_texts(raw.values)
+    texts = as_texts((raw if raw.kind == TEXT else _spelled(raw)).values)
     indices, _ = _indices(texts)
     return texts.dictionary, np.bincount(indices, minlength=len(texts.dictionary) + 1)[:-1]

@@ -1,4 +1,4 @@
-"""What a model computes with: a numeric column of the input, or one level of a category, as 0 and 1."""
+"""What a model computes with: a numeric column, one level of a category, as 0 and 1, or a product of these."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,4 +20,10 @@ class Feature:
     share_noise: float = 0.0  # its standard deviation
     centre: float | None = None  # of a number: what a missing one counts as, if that was released
     range: tuple[float, float] | None = None  # of a number: known from outside the data
+    times: tuple[tuple[int, int | None], ...] = ()  # of a product: columns, and codes of levels, of the other factors
     row: int = 0  # its place among all that is shown of a table, columns that are left out included
+
+    @property
+    def parts(self) -> tuple[tuple[int, int | None], ...]:
+        """The columns that are multiplied, and the code of a level where a column is a category."""
+        return (self.source, self.code), *self.times

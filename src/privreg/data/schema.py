@@ -7,14 +7,17 @@ Codes of a category are the numbers of its levels; then come one for all other v
 numbers, not names, so that a level may be spelled "(other)" or "a=b" and is just a level.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 from unicodedata import normalize
 
 from privreg._json import entries, fields, flag, number, require, text
+from privreg.data.coding import term_features
+from privreg.data.expressions import Expression
 from privreg.data.features import Feature
+from privreg.data.formula import Formula, parsed
 from privreg.data.text_header import BLANKS
 from privreg.errors import SchemaError
 
@@ -22,7 +25,7 @@ Level = str | int | float | bool
 NUMBER, DATE, BOOLEAN, CATEGORY = "number", "date", "boolean", "category"
 KINDS = (NUMBER, DATE, BOOLEAN, CATEGORY)
 OTHER, MISSING = "(other)", "(missing)"  # as people read them
-_FIELDS = "name kind left_out mark levels found counts reference other missing n_other n_missing centre range"
+_FIELDS = "name kind left_out mark levels found counts reference other missing n_other n_missing centre range computed"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Column:
     n_missing: float | None = None
     centre: float | None = None  # of a number: what a missing one counts as
     range: tuple[float, float] | None = None  # of a number: known from outside the data
+    computed: Expression | None = None  # of a number that a formula makes of other columns; it is called by its text
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that its values come from."""
+        return (self.name,) if self.computed is None else self.computed.columns
 
     @property
     def has_levels(self) -> bool:
@@ -56,8 +65,8 @@ class Column:
     def missing_code(self) -> int:
         return len(self.levels) + 1
 
-    def features(self, source: int, schema: "Schema") -> list[Feature]:
-        """The features made from this column, which is number `source` of the table."""
+    def features(self, source: int, schema: "Schema", full: bool = False) -> list[Feature]:
+        """The features made from this column, which is number `source`. If `full`, the reference has one, too."""
         if not self.has_levels:
             return [Feature(self.name, source, centre=self.centre if schema.fill else None, range=self.range)]
         records = schema.records
@@ -72,7 +81,7 @@ class Column:
         found = [
             feature(code, level, count)
             for code, (level, count) in enumerate(zip(self.levels, counts, strict=True))
-            if code != self.reference
+            if full or code != self.reference
         ]
         if self.other:
             found.append(feature(self.other_code, OTHER, self.n_other))
@@ -82,7 +91,8 @@ class Column:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in _FIELDS.split()}
+        plain = {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in _FIELDS.split()}
+        return plain | {"computed": self.computed is not None}
 
     @classmethod
     def from_dict(cls, record: Any) -> "Column":
@@ -121,6 +131,7 @@ class Column:
             _number(record["n_missing"], what),
             _number(record["centre"], what),
             None if record["range"] is None else checked_range(name, record["range"]),
+            parsed(name) if flag(record["computed"], what) else None,
         )
 
 
@@ -138,6 +149,8 @@ class Schema:
     target_mark: str = "."
     fill: bool = False  # whether missing values are filled in; if not, records without a value are left out
     warnings: tuple[str, ...] = ()  # what may be wrong, in plain sentences
+    formula: Formula | None = None  # if there is one, it says what the features are
+    where: str = ""  # the condition that records had to meet
 
     @classmethod
     def numbers(cls, names: Sequence[str] | int) -> "Schema":
@@ -157,17 +170,45 @@ class Schema:
     @property
     def features(self) -> list[Feature]:
         """What models compute with, without the columns that are left out."""
-        return [f for f in self.rows if not self.columns[f.source].left_out]
+        return [f for f in self.rows if not any(self.columns[source].left_out for source, _ in f.parts)]
 
     @property
     def rows(self) -> list[Feature]:
         """The same with one feature for each column that is left out: what is shown of a model, in order."""
-        found = [
-            feature
-            for source, column in enumerate(self.columns)
-            for feature in ([Feature(column.name, source)] if column.left_out else column.features(source, self))
-        ]
+        if self.formula is None:
+            found = [
+                feature
+                for source, column in enumerate(self.columns)
+                for feature in ([Feature(column.name, source)] if column.left_out else column.features(source, self))
+            ]
+        else:
+            found = term_features(self)
+            found += [Feature(column.name, j) for j, column in enumerate(self.columns) if column.left_out]
         return [replace(feature, row=row) for row, feature in enumerate(found)]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns that a new table must have."""
+        return self.names if self.formula is None else self.formula.inputs
+
+    @property
+    def sources(self) -> list[int]:
+        """The numbers of the columns whose values features are made from."""
+        return sorted({source for feature in self.features for source, _ in feature.parts})
+
+    @property
+    def used_inputs(self) -> list[str]:
+        """The columns of the table that these come from."""
+        return self.inputs_of(self.sources)
+
+    def inputs_of(self, sources: Collection[int]) -> list[str]:
+        """The columns of the table that these columns come from."""
+        return list(dict.fromkeys(name for source in sorted(sources) for name in self.columns[source].inputs))
+
+    def with_formula(self, formula: Formula) -> "Schema":
+        """The same, with the columns that the formula computes."""
+        made = tuple(Column(each.text, NUMBER, computed=each) for each in formula.computed)
+        return replace(self, columns=(*self.columns, *made), formula=formula)
 
     @property
     def left_out(self) -> dict[str, list[str]]:
@@ -184,7 +225,7 @@ class Schema:
         for name in names:
             if name not in known:
                 raise SchemaError(f"the schema has no column {name!r}: it was read from another table")
-        return replace(self, columns=tuple(known[name] for name in names))
+        return replace(self, columns=tuple(known[name] for name in names), formula=None, where="")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -194,15 +235,24 @@ class Schema:
             "target_mark": self.target_mark,
             "fill": self.fill,
             "warnings": list(self.warnings),
+            "formula": None if self.formula is None else self.formula.to_dict(),
+            "where": self.where,
             "columns": [column.to_dict() for column in self.columns],
         }
 
     @classmethod
     def from_dict(cls, record: Any) -> "Schema":
         """From what `to_dict` gave; ValueError for nonsense."""
-        fields(record, "records level_noise target_mark fill warnings columns")
+        fields(record, "records level_noise target_mark fill warnings formula where columns")
         columns = entries(record["columns"], "columns", lambda v, _: Column.from_dict(v))
         require(len({c.name for c in columns}) == len(columns), "columns must have different names")
+        formula = None
+        if record["formula"] is not None:
+            formula = Formula.from_dict(record["formula"], [c.computed for c in columns if c.computed is not None])
+            known = {c.name for c in columns}
+            needed = {name for c in columns for name in c.inputs} | {name for term in formula.terms for name in term}
+            require(needed | set(formula.target.columns) <= known, "the formula has columns that the schema has not")
+        require(formula is not None or all(c.computed is None for c in columns), "a computed column needs a formula")
         mark = text(record["target_mark"], "target_mark")
         require(mark in (".", ","), "target_mark must be a point or a comma")
         return cls(
@@ -212,6 +262,8 @@ class Schema:
             mark,
             flag(record["fill"], "fill"),
             tuple(entries(record["warnings"], "warnings", text)),
+            formula,
+            text(record["where"], "where"),
         )
 
 

@@ -8,7 +8,7 @@ value. How values are read, the schema says: a number is itself, and each level 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,8 @@ from scipy.sparse import issparse
 
 from privreg._types import Float64
 from privreg.data import identities
-from privreg.data.encode import Codes, encoded
+from privreg.data.encode import Codes
+from privreg.data.evaluate import column_values
 from privreg.data.features import Feature
 from privreg.data.frames import numbers, numbers_in
 from privreg.data.raw import OTHER_TYPE, Raw, raw_of, type_of
@@ -67,7 +68,7 @@ class Table:
         if isinstance(self._numeric, np.ndarray):
             if list(columns) == list(range(len(self))):
                 return self
-            values = {f.source: _float64(self._numeric[:, f.source]) for f in chosen}
+            values = {f.source: _float64(self._numeric[:, f.source]) for f in chosen}  # an array has no products
             return Table(chosen, self.n_rows, values, {})
         return Table(chosen, self.n_rows, self._numeric, self._codes)
 
@@ -114,7 +115,7 @@ class Table:
                 for a in range(0, self.n_rows, _ROWS):
                     keep[a : a + _ROWS] &= np.isfinite(_float64(self._numeric[a : a + _ROWS])).all(axis=1)
             return keep
-        for source in {f.source for f in self.features}:
+        for source in {source for f in self.features for source, _ in f.parts}:
             keep &= self._codes[source] >= 0 if source in self._codes else np.isfinite(self._numeric[source])
         return keep
 
@@ -122,11 +123,17 @@ class Table:
         feature = self.features[index]
         if isinstance(self._numeric, np.ndarray):
             return _float64(self._numeric[rows, feature.source])
-        if feature.code is None:
-            values: Float64 = self._numeric[feature.source][rows]
+        values = self._factor(feature.source, feature.code, rows)
+        for source, code in feature.times:
+            values = values * self._factor(source, code, rows)
+        return values
+
+    def _factor(self, source: int, code: int | None, rows: Any) -> Float64:
+        if code is None:
+            values: Float64 = self._numeric[source][rows]
             return values
-        codes = self._codes[feature.source][rows]
-        return np.where(codes < 0, np.nan, codes == feature.code)
+        codes = self._codes[source][rows]
+        return np.where(codes < 0, np.nan, codes == code)
 
 
 def assembled(schema: Schema, found: Mapping[int, Any], n_rows: int) -> Table:
@@ -136,10 +143,9 @@ def assembled(schema: Schema, found: Mapping[int, Any], n_rows: int) -> Table:
     return Table(schema.features, n_rows, numeric, codes)
 
 
-def table_of(cells: Callable[[int], Raw], schema: Schema, n_rows: int) -> Table:
-    """The table of raw cells, which are asked for by the numbers of the columns that are used."""
-    used = [source for source, column in enumerate(schema) if not column.left_out]
-    found = {source: encoded(cells(source), schema.columns[source], schema.fill) for source in used}
+def table_of(cells: Callable[[str], Raw], schema: Schema, n_rows: int) -> Table:
+    """The table of raw cells, which are asked for by the names of the columns that are used."""
+    found = {source: column_values(schema.columns[source], schema, cells) for source in schema.sources}
     return assembled(schema, found, n_rows)
 
 
@@ -147,7 +153,8 @@ def array_table(array: NDArray[Any], schema: Schema) -> Table:
     """The same of an array. Where every column is used as it is, nothing is copied."""
     if all(not (c.left_out or c.has_levels or c.range or (schema.fill and c.centre is not None)) for c in schema):
         return Table(schema.features, array.shape[0], array, {})
-    return table_of(lambda j: Raw(NUMBER, array[:, j]), schema, array.shape[0])
+    place = {name: j for j, name in enumerate(schema.names)}
+    return table_of(lambda name: Raw(NUMBER, array[:, place[name]]), schema, array.shape[0])
 
 
 def read_table(data: Any, schema: Schema) -> Table:
@@ -158,11 +165,12 @@ def read_table(data: Any, schema: Schema) -> Table:
     place = {str(name): i for i, name in enumerate(frame.columns)}
     series = list(frame.iter_columns())
 
-    def cells(source: int) -> Raw:
-        column = series[place[schema.columns[source].name]]
+    @cache
+    def cells(name: str) -> Raw:
+        column = series[place[name]]
         kind = type_of(column)
         if kind.kind == OTHER_TYPE:
-            raise SchemaError(f"column {schema.columns[source].name!r} is of type {kind.words}, which cannot be used")
+            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
         return raw_of(column, kind)
 
     return table_of(cells, schema, len(frame))

@@ -6,8 +6,8 @@ answers, and with a seed everything after them, are the same bits in memory, out
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
+from privreg.data.expressions import Expression
 from privreg.data.features import Feature
 from privreg.data.raw import Cells, ColumnType
 from privreg.data.schema import Schema
@@ -132,10 +133,21 @@ class Types:
     target: str | None = None  # its name, if it has one
     text_target: bool = False  # whether the target is text that is to be read as numbers
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
+    others: dict[str, ColumnType] = field(default_factory=dict)  # not offered: a filter may need them
+
+    @property
+    def all(self) -> dict[str, ColumnType]:
+        """Of all columns that may be looked at."""
+        return self.columns | self.others
+
+    def offering(self, names: Collection[str]) -> "Types":
+        """The same with only these columns offered."""
+        columns = {name: kind for name, kind in self.columns.items() if name in names}
+        return replace(self, columns=columns, others={n: kind for n, kind in self.all.items() if n not in columns})
 
 
 class Source(ABC):
-    """A table before its schema is known: sums over raw cells."""
+    """A table before its schema is known: sums over raw cells of the rows that its filter leaves."""
 
     n_rows: int  # secret
 
@@ -145,11 +157,11 @@ class Source(ABC):
 
     @abstractmethod
     def keep(self, rows: NDArray[np.bool_]) -> Self:
-        """Only these of the rows are counted from now on. `open` takes all."""
+        """Only these of the rows are counted from now on. `open` takes all that the filter leaves."""
 
     @abstractmethod
     def row_identities(self) -> Int64:
-        """For each row a number that rows of one person have in common, −1 for nobody's."""
+        """For each row that the filter leaves, a number that rows of one person have in common, −1 for nobody's."""
 
     @abstractmethod
     def open(self, schema: Schema) -> Engine:
@@ -162,6 +174,7 @@ class OpenOptions(NamedTuple):
     n_jobs: int | None = None
     groups: Any = None  # who each row belongs to, or the column that says so, if people are protected
     progress: Callable[[str], None] | None = None  # told the name of each pass over the data
+    where: Expression | None = None  # a condition: only rows that meet it are looked at
 
 
 class Kind(ABC):
@@ -178,6 +191,18 @@ class Kind(ABC):
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> Source:
         """The table and its target, of which `types` has told."""
 
+    def names(self, X: Any) -> list[str] | None:
+        """What the columns are called; None if they have no names."""
+        return list(X.columns)
+
+    def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
+        """The table with these columns only, and people: as they are, or, if they are named, a column of it."""
+        raise NotImplementedError
+
+    def column(self, X: Any, name: str) -> Any:
+        """One column of a table in memory."""
+        raise NotImplementedError
+
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:  # noqa: ARG002
         """All rows as features, part by part, if the table is not in memory."""
         raise TypeError(f"the rows of {type(X).__name__} cannot be read here")
@@ -185,6 +210,21 @@ class Kind(ABC):
     def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
         """What `predict` gives for the frames that a lazy table consists of."""
         raise NotImplementedError
+
+
+class FileKind(Kind):
+    """A `DataFile`, whose target and people are columns."""
+
+    def types(self, X: Any, y: Any, groups: Any) -> Types:
+        return file_types(X, y, groups)
+
+    def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
+        return X.select([*columns, *_person(X, columns, groups)], columns), groups
+
+
+def _person(table: Any, columns: Sequence[str], groups: Any) -> list[str]:
+    """The column of people, if it has to be taken as well."""
+    return [groups] if isinstance(groups, str) and groups in table.columns and groups not in columns else []
 
 
 def file_types(table: Any, target: Any, groups: Any) -> Types:
@@ -198,12 +238,13 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
     types = {name: table.type_of(name) for name in offered}
-    return Types(types, table.levels, target, target is not None and not table.typed, table.named)
+    found = Types(types, table.levels, target, target is not None and not table.typed, table.named)
+    return found.offering([name for name in offered if name not in table.unoffered])
 
 
 def used_columns(table: Any, schema: Schema) -> list[str]:
     """The columns of a file that a model of this schema needs, but at least one; SchemaError if it lacks one."""
-    used = [column.name for column in schema if not column.left_out]
+    used = schema.used_inputs
     for name in used:
         if name not in table.columns:
             raise SchemaError(f"{table!r} has no column {name!r}, which the model was fitted on")

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from privreg._isolation import isolated
 from privreg._types import Float64, Int16, Int64
 from privreg.data.cells import as_texts
-from privreg.data.encode import encoded, numbers_in_raw
+from privreg.data.encode import numbers_in_raw
+from privreg.data.evaluate import column_values, passes, target_values
 from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
 from privreg.data.tables import (
@@ -34,6 +35,7 @@ from privreg.engines.base import (
     Block,
     Derived,
     Engine,
+    FileKind,
     Kind,
     OpenOptions,
     Ranking,
@@ -58,6 +60,25 @@ class InMemory(Kind):
     """An array, a list of rows, or a data frame of pandas, polars or pyarrow."""
 
     in_memory = True
+
+    def names(self, X: Any) -> list[str] | None:
+        frame = read_frame(X)
+        return None if isinstance(frame, np.ndarray) else list(map(str, frame.columns))
+
+    def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
+        frame = read_frame(X)
+        own = dict(zip(map(str, frame.columns), frame.columns, strict=True))
+        if isinstance(groups, str):
+            if groups not in own:
+                raise SchemaError(f"groups must be a column, or the name of one; there is none called {groups!r}")
+            groups = self.column(X, groups)
+        return frame.select([own[name] for name in columns]).to_native(), groups
+
+    def column(self, X: Any, name: str) -> Any:
+        """One column of a table."""
+        frame = read_frame(X)
+        place = list(map(str, frame.columns)).index(name)
+        return list(frame.iter_columns())[place].to_native()
 
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         del groups
@@ -87,17 +108,14 @@ def _name(y: Any) -> str | None:
     return None if name is None else str(name)
 
 
-class FilesInMemory(Kind):
+class FilesInMemory(FileKind):
     """A file whose table is read into memory as a whole. If it is text, its target is numbers by decree."""
-
-    def types(self, X: Any, y: Any, groups: Any) -> Types:
-        return base.file_types(X, y, groups)
 
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> "MemorySource":
         people = [] if options.groups is None else [options.groups]
         if options.progress is not None:
             options.progress("reading the file")
-        table = X.read([*types.columns, *([] if y is None else [y]), *people], people)
+        table = X.read([*types.all, *([] if y is None else [y]), *people], people)
         if y is None:
             target = Raw(NUMBER, np.zeros(len(table)))
         else:
@@ -106,7 +124,7 @@ class FilesInMemory(Kind):
         if people:  # in text, blanks around a name are no part of it, and there are words for nobody
             named = table[people[0]]
             persons = read_identities(named if X.typed else as_texts(named))
-        columns = {name: nw.from_native(table[name], series_only=True) for name in types.columns}
+        columns = {name: nw.from_native(table[name], series_only=True) for name in types.all}
         return MemorySource(types, columns, target, persons, options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
@@ -129,12 +147,29 @@ class MemorySource(Source):
         options: OpenOptions,
         array: NDArray[Any] | None = None,
     ) -> None:
-        self._types = types.columns
+        self._types = types.all
         self._columns, self._target, self._persons = columns, target, persons
         self._options, self._array = options, array
-        self._rows: NDArray[np.bool_] | None = None
         if len(target) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+        self._left = None if options.where is None else self._that(options.where.tree, options.where.columns)
+        self._rows = self._left  # that are counted; None: all are
+
+    def _that(self, condition: tuple[Any, ...], columns: Sequence[str]) -> NDArray[np.bool_]:
+        """Which rows meet a condition."""
+        raws, pieces = {name: self._raw(name) for name in columns}, self._pieces(len(columns))
+
+        def one(b: int) -> NDArray[np.bool_]:
+            with isolated():
+                cells = {name: raw.take(pieces[b]) for name, raw in raws.items()}
+                return passes(condition, cells.__getitem__, len(cells[columns[0]]))
+
+        return np.concatenate(each_in_threads(one, len(pieces), self._options.n_jobs))
+
+    def _pieces(self, columns: int) -> list[slice]:
+        """All rows in pieces, of which so many columns are looked at together."""
+        size, total = max(_CELLS // max(columns, 1), base.ROWS), len(self._target)
+        return [slice(a, min(a + size, total)) for a in range(0, max(total, 1), size)]
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -143,9 +178,7 @@ class MemorySource(Source):
     def total_cells(self, task: Callable[[Cells], T], columns: Sequence[str], target: bool = False) -> T:
         raws: dict[Any, Raw] = {None: self._target} if target else {}
         raws |= {name: self._raw(name) for name in columns}
-        size = max(_CELLS // max(len(raws), 1), base.ROWS)
-        total = len(self._target)
-        pieces = [slice(a, min(a + size, total)) for a in range(0, max(total, 1), size)]
+        pieces = self._pieces(len(raws))
 
         def one(b: int) -> T:
             cells = {name: raw.take(pieces[b]) for name, raw in raws.items()}
@@ -167,30 +200,43 @@ class MemorySource(Source):
 
     def keep(self, rows: NDArray[np.bool_]) -> "MemorySource":
         kept = copy(self)
-        kept._rows = rows
+        if self._left is None:
+            kept._rows = rows
+        else:
+            kept._rows = self._left.copy()
+            kept._rows[self._left] = rows
         return kept
 
     def row_identities(self) -> Int64:
         assert self._persons is not None
-        return self._persons
+        return self._persons if self._left is None else self._persons[self._left]
 
     def open(self, schema: Schema) -> "MemoryEngine":
-        target, n_jobs = numbers_in_raw(self._target, schema.target_mark), self._options.n_jobs
+        target, n_jobs = self._opened_target(schema), self._options.n_jobs
         if self._array is not None:
             return MemoryEngine(array_table(self._array, schema), target, n_jobs, self._persons)
+        used = schema.sources
+        for name in set(self._columns) - set(schema.inputs_of(used)):
+            del self._columns[name]
+        cells = self._taken if schema.formula is None else self._raw  # a formula may use a column twice
 
         def one(j: int) -> Any:
             with isolated():
-                values = encoded(self._taken(schema.columns[j].name), schema.columns[j], schema.fill)
+                values = column_values(schema.columns[j], schema, cells)
             _give_back_memory()
             return values
 
-        for column in schema:
-            if column.left_out:
-                self._columns.pop(column.name, None)
-        used = [j for j, column in enumerate(schema) if not column.left_out]
         found = dict(zip(used, each_in_threads(lambda i: one(used[i]), len(used), n_jobs), strict=True))
         return MemoryEngine(assembled(schema, found, len(target)), target, n_jobs, self._persons)
+
+    def _opened_target(self, schema: Schema) -> Float64:
+        """The target; missing where the filter leaves a row out."""
+        with isolated():
+            if schema.formula is None:
+                target = numbers_in_raw(self._target, schema.target_mark)
+            else:
+                target = target_values(schema, self._raw)
+        return target if self._left is None else np.where(self._left, target, np.nan)
 
     def _taken(self, name: str) -> Raw:
         """The cells of a column, which are not kept any longer: the text of a file may fill half of the memory."""

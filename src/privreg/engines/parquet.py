@@ -14,22 +14,19 @@ from privreg.data.parquet import ParquetTable, RowGroup
 from privreg.data.raw import Cells
 from privreg.data.schema import Schema
 from privreg.data.tables import Table, read_identities, read_table
-from privreg.engines.base import Block, Kind, OpenOptions, Source, Types, file_types, used_columns
+from privreg.engines.base import Block, FileKind, OpenOptions, Source, Types, used_columns
 from privreg.engines.parts import Layout, standing_in
 from privreg.engines.streamed import StreamedEngine
 
 PART_ROWS = 2**18  # rows from which row groups are a part of their own
 
 
-class ParquetFiles(Kind):
+class ParquetFiles(FileKind):
     """A `ParquetTable`, read by threads of this process."""
-
-    def types(self, X: Any, y: Any, groups: Any) -> Types:
-        return file_types(X, y, groups)
 
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> Source:
         del y
-        layout = Layout(types.columns, standing_in(types))
+        layout = Layout(types.all, standing_in(types))
         return StreamedEngine(partial(file_parts, X), layout, partial(parquet_identities, X, options.groups), options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
@@ -47,11 +44,13 @@ class FilePart:
     table: ParquetTable
     layout: Layout
     groups: tuple[RowGroup, ...]
+    print: None = None
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
         yield Block([np.empty(0) for _ in columns], np.empty(0))  # for tables without rows
-        for frame in self._frames(self.layout.needed(columns)):
-            yield self.layout.block(frame, columns)
+        needed = self.layout.needed(columns)
+        for frame in self._frames(needed):
+            yield self.layout.block(self.layout.cells(frame, needed), columns)
 
     def cells(self, columns: Sequence[str]) -> Iterator[Cells]:
         empty = self.table.no_rows(list(dict.fromkeys([*columns, self.layout.target])))

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int16, Int64
-from privreg.data.encode import encoded
+from privreg.data.evaluate import column_values, passes, target_values
+from privreg.data.expressions import Expression
 from privreg.data.features import Feature
 from privreg.data.raw import Cells, ColumnType, Raw, raw_of
 from privreg.data.schema import BOOLEAN, NUMBER, Schema
@@ -61,8 +62,10 @@ class Layout:
         return replace(self, schema=schema, features=tuple(schema.features))
 
     def needed(self, columns: Sequence[int]) -> list[str]:
-        """The names of the table's columns that these features are made from."""
-        return [self.schema.columns[s].name for s in sorted({self.features[j].source for j in columns if j != TARGET})]
+        """The names of the table's columns that these features, and the target of a formula, are made from."""
+        sources = {source for j in columns if j != TARGET for source, _ in self.features[j].parts}
+        more = () if self.schema.formula is None else self.schema.formula.target.columns
+        return list(dict.fromkeys([*self.schema.inputs_of(sources), *more]))
 
     def cells(self, frame: Any, columns: Sequence[str]) -> dict[Any, Raw]:
         """Raw cells of a data frame that has these columns at least; those of the target are at None."""
@@ -70,20 +73,20 @@ class Layout:
         cells: dict[Any, Raw] = {None: Raw(NUMBER, read_target(frame[self.target].to_native()))}
         return cells | {name: raw_of(frame[name], self.types[name]) for name in columns}
 
-    def block(self, frame: Any, columns: Sequence[int]) -> Block:
-        """These features, and the target, of a data frame that has their columns at least."""
-        raws = self.cells(frame, self.needed(columns))
-        target: Float64 = raws.pop(None).values
-        known = {column.name: (source, column) for source, column in enumerate(self.schema)}
-        found = {known[name][0]: encoded(raw, known[name][1], self.schema.fill) for name, raw in raws.items()}
-        table = assembled(self.schema, found, target.size)
-        table.features = [self.features[j] for j in columns]
+    def block(self, cells: Cells, columns: Sequence[int]) -> Block:
+        """These features, and the target, of raw cells of what they need."""
+        schema, features = self.schema, [self.features[j] for j in columns]
+        target: Float64 = cells[None].values if schema.formula is None else target_values(schema, cells.__getitem__)
+        sources = {source for feature in features for source, _ in feature.parts}
+        found = {source: column_values(schema.columns[source], schema, cells.__getitem__) for source in sources}
+        table = assembled(schema, found, target.size)
+        table.features = features
         return Block(table.columns(range(len(columns)), slice(None)), target)
 
 
 def standing_in(types: Types) -> str:
     """The column that is read as the target where there is none: it tells how many rows a part has."""
-    usable = ((name, kind) for name, kind in types.columns.items() if kind.words != "nothing")
+    usable = ((name, kind) for name, kind in types.all.items() if kind.words != "nothing")
     numbers = [name for name, kind in usable if kind.kind in (NUMBER, BOOLEAN)]
     if types.target is None and not numbers:
         raise SchemaError("a table that is not in memory needs a column of numbers")
@@ -92,6 +95,11 @@ def standing_in(types: Types) -> str:
 
 class Part(Protocol):
     """Consecutive rows of a table."""
+
+    @property
+    def print(self) -> int | None:
+        """A fingerprint of the column that tells the rows, when it was first read; None if that is not watched."""
+        ...
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
         """All rows in order, complete or not: these features, and the target."""
@@ -108,7 +116,7 @@ class Complete(NamedTuple):
     rows: int
     records: int
     kept: Kept
-    print: int = 0  # of the target: whether the rows are still the same
+    print: int | None = 0  # of the column that tells the rows: whether they are still the same
 
     def subset(self, chosen: NDArray[np.bool_]) -> "Complete":
         """If of the records only the chosen ones are kept."""
@@ -118,25 +126,26 @@ class Complete(NamedTuple):
 
 
 def complete(part: Part, kept: Kept, features: int) -> Complete:
-    """The rows of a part with a finite value in every column."""
-    del kept  # not known yet
-    masks, print_ = [np.zeros(0, bool)], 0
+    """The rows of a part, of those that the filter leaves, with a finite value in every column."""
+    masks = [np.zeros(0, bool)]
     for values, target in part.blocks(range(features)):
-        mask, print_ = np.isfinite(target), crc32(target.tobytes(), print_)
+        mask = np.isfinite(target)
         for column in values:
             mask &= np.isfinite(column)
         masks.append(mask)
+    mask = np.concatenate(masks) if kept is None else np.concatenate(masks) & kept
+    return Complete(mask.size, int(mask.sum()), None if mask.all() else mask, part.print)
+
+
+def rows_of(part: Part, kept: Kept, where: Expression | None) -> Complete:
+    """The rows of a part that the filter leaves."""
+    del kept  # not known yet
+    masks, print_ = [np.zeros(0, bool)], 0
+    for cells in part.cells([] if where is None else where.columns):
+        n, print_ = len(cells[None]), crc32(cells[None].values.tobytes(), print_)
+        masks.append(np.ones(n, bool) if where is None else passes(where.tree, cells.__getitem__, n))
     mask = np.concatenate(masks)
     return Complete(mask.size, int(mask.sum()), None if mask.all() else mask, print_)
-
-
-def rows_of(part: Part, kept: Kept) -> Complete:
-    """All rows of a part."""
-    del kept
-    rows, print_ = 0, 0
-    for cells in part.cells([]):
-        rows, print_ = rows + len(cells[None]), crc32(cells[None].values.tobytes(), print_)
-    return Complete(rows, rows, None, print_)
 
 
 def cells_total(part: Part, kept: Kept, task: Callable[[Cells], T], columns: Sequence[str]) -> T:
@@ -247,7 +256,8 @@ class PartsEngine(Engine, Source):
         self.features, self.progress, self.n_jobs = [], options.progress, options.n_jobs
         self._layout, self._number_rows = layout, number_rows  # rows of one person have the same number
         self._found: list[Any] = [None] * parts  # which rows of each part are records: `Complete`
-        self._remember(self._each("counting the rows", rows_of, []))
+        where = options.where
+        self._remember(self._each("counting the rows", rows_of, () if where is None else where.columns, where))
         self._all = self._found
         if sum(self._rows) > MAX_RECORDS:
             raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
@@ -265,10 +275,7 @@ class PartsEngine(Engine, Source):
         return self.subset(np.flatnonzero(rows))
 
     def row_identities(self) -> Int64:
-        (numbers,) = self._results([self._number_rows()])
-        if numbers.size != sum(self._rows):
-            raise SchemaError("groups and y have different numbers of rows")
-        return np.asarray(numbers)
+        return self.identities()
 
     def open(self, schema: Schema) -> Self:
         opened = self._with(self._layout.opened(schema))
@@ -337,6 +344,9 @@ class PartsEngine(Engine, Source):
         return subset
 
     def identities(self) -> Int64:
+        (numbers,) = self._results([self._number_rows()])
+        if numbers.size != sum(self._rows):
+            raise SchemaError("groups and y have different numbers of rows")
         found = self._results(list(self._found))
         masks = [np.ones(one.rows, bool) if one.kept is None else one.kept for one in found]
-        return np.asarray(self.row_identities()[np.concatenate(masks)])
+        return np.asarray(numbers[np.concatenate(masks)])

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -15,17 +16,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privreg._format import listed
 from privreg._isolation import isolated
+from privreg.data.evaluate import Records, values_of
 from privreg.data.features import Feature
-from privreg.data.schema import Schema
-from privreg.data.tables import Table, read_frame, read_table, rows_as_array, without_column
+from privreg.data.formula import Formula, inverse_of
+from privreg.data.raw import Raw
+from privreg.data.schema import NUMBER, Schema
+from privreg.data.tables import Table, read_frame, read_table, rows_as_array
 from privreg.engines.base import Engine, OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
+from privreg.estimators.inputs import Inputs, read_inputs
 from privreg.estimators.schema_notes import left_out_notes
-from privreg.estimators.settled import Public, settle
+from privreg.estimators.settled import Public, as_used, settle
 from privreg.estimators.spending import Spending
 from privreg.privacy.accountant import Budget, for_each_record
 from privreg.privacy.events import Event
@@ -62,10 +67,22 @@ def columns_in(X: Any, types: Types) -> dict[str, Any]:
 class Known:
     """What is known of a table before a record is looked at. `schema` is all, if nothing has to be found out."""
 
+    inputs: Inputs
     types: Types
     columns: dict[str, Any]  # as scikit-learn remembers them
     public: Public
     schema: Schema | None
+
+    def completed(self, schema: Schema) -> Schema:
+        """A schema with what the formula makes of its columns, and the filter's words."""
+        where, formula = self.inputs.where, self.inputs.formula
+        schema = replace(schema, where="" if where is None else where.text)
+        return schema if formula is None else schema.with_formula(formula)
+
+    @property
+    def target(self) -> str | None:
+        """What the target is called, if it has a name."""
+        return self.inputs.target or self.types.target
 
     @property
     def reads(self) -> bool:
@@ -77,26 +94,34 @@ class Known:
         return self.reads and bool(self.public.to_find)
 
 
-def look_at(X: Any, y: Any, estimator: Any, groups: Any) -> Known:
+def look_at(inputs: Inputs, estimator: Any) -> Known:
     """Looks at names and types, at what was declared, and at no record."""
+    X, formula = inputs.X, inputs.formula
     with isolated():
-        types = kind_of(X).types(X, y, groups)
-    public, schema = settle_for(types, estimator)
-    return Known(types, columns_in(X, types), public, schema)
+        types = kind_of(X).types(X, inputs.y, inputs.groups)
+    if formula is not None:  # a filter may need more
+        types = types.offering(formula.columns)
+    public, schema = settle_for(types, estimator, formula)
+    columns = {} if formula is not None else columns_in(X, types)
+    if inputs.target is None and types.target is not None and kind_of(X).in_memory:
+        inputs = replace(inputs, target=types.target)
+    return Known(inputs, types, columns | inputs.remembered, public, schema)
 
 
-def open_table(X: Any, y: Any, known: Known, estimator: Any, groups: Any) -> Source:
+def open_table(known: Known, estimator: Any) -> Source:
     """The records. What is wrong with lengths shows here, before anything is spent."""
-    options = OpenOptions(estimator.n_jobs, groups, estimator.progress)
+    inputs = known.inputs
+    options = OpenOptions(estimator.n_jobs, inputs.groups, estimator.progress, inputs.where)
     with isolated():
-        return kind_of(X).open(X, y, known.types, options)
+        return kind_of(inputs.X).open(inputs.X, inputs.y, known.types, options)
 
 
-def settle_for(types: Types, estimator: Any) -> tuple[Public, Schema | None]:
+def settle_for(types: Types, estimator: Any, formula: Formula | None) -> tuple[Public, Schema | None]:
     """What is known of the columns, and the schema if nothing has to be found out."""
-    public = settle(types, estimator.categories, estimator.ranges, estimator.missing)
+    public = settle(types, estimator.categories, estimator.ranges, estimator.missing, formula)
     if estimator.schema is not None:
-        return public, _given(estimator.schema, types, estimator)
+        schema = _given(estimator.schema, types, estimator)
+        return public, schema if formula is None else as_used(schema, formula)
     return public, None if estimator._has_to_read(public) else public.schema
 
 
@@ -111,6 +136,10 @@ def _given(schema: Any, types: Types, estimator: Any) -> Schema:
     known = {column.name: column.mark for column in schema}
     mark = known.get(types.target or "", schema.target_mark)
     return replace(schema.choose(list(types.columns)), fill=estimator.missing == "fill", target_mark=mark)
+
+
+def _undone(tree: tuple[Any, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values_of(tree, Records(values.size, lambda _: Raw(NUMBER, values), lambda _: values))
 
 
 class TableEstimator(BaseEstimator):
@@ -139,11 +168,21 @@ class TableEstimator(BaseEstimator):
         if not hasattr(type(X), "columns"):
             self._check_numbers()
         with isolated():
-            X = rows_as_array(X)
+            X = self._own_columns(rows_as_array(X))
             read_frame(X)  # what is no table is refused by its shape
         validate_data(self, X, reset=False, skip_check_array=True)  # warns, as scikit-learn does, if X has no names
         with isolated():
             return read_table(X, self.schema_)
+
+    def _own_columns(self, X: Any) -> Any:
+        """The table without what the model does not need, if it was fitted by names: its target may be there."""
+        target, names = getattr(self, "target_name_", None), kind_of(X).names(X)
+        if self.schema_.formula is None and (names is None or target not in names):
+            return X
+        for name in self.schema_.inputs:
+            if name not in (names or ()):
+                raise SchemaError(f"X has no column {name!r}, which the model was fitted on")
+        return kind_of(X).take(X, self.schema_.inputs, None)[0]
 
     def _check_numbers(self) -> None:
         """Raise ValueError if a column was a category: an array cannot stand for that."""
@@ -162,15 +201,27 @@ class TableEstimator(BaseEstimator):
         check_is_fitted(self)
         yield from kind_of(X).tables(X, self.schema_)
 
-    def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]]) -> Any:
+    def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]], inverse: bool) -> Any:
         """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
+        undo = self._inverse() if inverse else None
         if kind_of(X).lazy:
-            return kind_of(X).map(X, self.predict)
+            return kind_of(X).map(X, partial(self.predict, inverse=inverse))
         found = []
         for table in self._tables(X):
             with isolated():
-                found.append(predict(table))
+                values = predict(table)
+                found.append(values if undo is None else undo(values))
         return np.concatenate(found)
+
+    def _inverse(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """What undoes the function of the target."""
+        check_is_fitted(self)
+        formula = self.schema_.formula
+        tree = None if formula is None else inverse_of(formula.target)
+        if tree is None:
+            what = "this model's has none" if formula is None else f"it cannot undo {formula.target.text}"
+            raise ValueError(f"inverse undoes the function of a target, such as log(pay); {what}")
+        return partial(_undone, tree)
 
     def _labels(self, columns: list[int]) -> list[Any]:
         """What a user calls these columns: names, or numbers for an array."""
@@ -194,26 +245,32 @@ class PrivateEstimator(Budgeted, TableEstimator):
     warnings_: list[str]
     ledger_entry_: int | None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, groups: Any = None, *, formula: str | None = None, where: str | None = None
+    ) -> Self:
         """Learn from X and y. Spends the budget.
+
+        `y` is the target, or the name of its column in X. Instead, a `formula` has the target and the terms of the
+        model, as in R and statsmodels: "log(pay) ~ age + I(age**2) + C(region) + sex:educ".
 
         `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
         person, of whose records `rows_per_person` are kept, chosen at random. A record without a person is left out.
+
+        `where` is a condition that records must meet to be used: "age >= 18 and region != 'X'".
         """
         self._warn_if_weak()
-        self._fit(X, y, groups)
+        self._fit(read_inputs(X, y, groups, formula, where))
         self._tell()
         return self
 
-    def _fit(self, X: Any, y: Any, groups: Any = None) -> None:
-        people, budget = groups is not None, self._checked_budget(groups is not None)
-        noise, X, y = self._noise(), rows_as_array(X), without_column(y)
-        known = self._look_at(X, y, groups)
+    def _fit(self, inputs: Inputs) -> None:
+        people, budget = inputs.groups is not None, self._checked_budget(inputs.groups is not None)
+        noise, known = self._noise(), self._look_at(inputs)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
-        self._ask(groups, known)
-        source = open_table(X, y, known, self, groups)
+        self._ask(known)
+        source = open_table(known, self)
         spending = Spending(budget, noise, self._rows(people), self.progress)
-        with isolated(), self._entered(groups, known) as entry:
+        with isolated(), self._entered(known) as entry:
             forget_fit(self)
             set_all(self, known.columns)
             self.ledger_entry_ = entry.number
@@ -223,26 +280,29 @@ class PrivateEstimator(Budgeted, TableEstimator):
                 self.receipt_ = spending.receipt(self._unit(people))  # a fit that dies has spent
             entry.receipt = self.receipt_
 
-    def _look_at(self, X: Any, y: Any, groups: Any) -> Known:
+    def _look_at(self, inputs: Inputs) -> Known:
         """Only a schema can be read without a target."""
-        if y is None:
+        if inputs.y is None and inputs.formula is None:
             raise SchemaError("This estimator requires y to be passed, but the target y is None")
-        return look_at(X, y, self, groups)
+        return look_at(inputs, self)
 
-    def check(self, X: Any, y: Any, groups: Any = None) -> Check:
+    def check(
+        self, X: Any, y: Any = None, groups: Any = None, *, formula: str | None = None, where: str | None = None
+    ) -> Check:
         """What `fit` would do: its columns, as far as types and declarations tell, what it would cost and leave.
 
         Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
         """
-        people, budget = groups is not None, self._checked_budget(groups is not None)
-        known = self._look_at(X, y, groups)
+        inputs = read_inputs(X, y, groups, formula, where)
+        people, budget = inputs.groups is not None, self._checked_budget(inputs.groups is not None)
+        known = self._look_at(inputs)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         ledger = None
         if self.ledger is not None:
-            ledger = outlook(self.ledger, str(self.dataset), self._request(groups, known))
+            ledger = outlook(self.ledger, str(self.dataset), self._request(known))
         return Check(
             type(self).__name__,
-            known.types.target or "y",
+            known.target or "y",
             kinds_of(known.public, known.schema),
             float(self.epsilon),
             float(self.delta),
@@ -250,6 +310,8 @@ class PrivateEstimator(Budgeted, TableEstimator):
             known.reads,
             self._reading_epsilon(budget) if known.reads else None,
             ledger,
+            None if inputs.formula is None else inputs.formula.text,
+            None if inputs.where is None else inputs.where.text,
         )
 
     def _reading_epsilon(self, budget: Budget) -> float | None:
@@ -258,7 +320,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
 
     def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
         """Read the table, make a plan for the columns that there are, and learn by it."""
-        schema = known.schema or spending.read(source, known.public, people)
+        schema = known.completed(known.schema or spending.read(source, known.public, people))
         engine = spending.records(source, schema, people)
         self.warnings_ = [*schema.warnings, *left_out_notes(schema)]
         account = spending.plan(lambda inner: self._plan(inner, len(engine)))

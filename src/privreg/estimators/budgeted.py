@@ -112,33 +112,36 @@ class Budgeted(_Budget):
 
     def ask_ledger(self, groups: Any = None) -> None:
         """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
-        self._ask(groups, None)
-
-    def _ask(self, groups: Any, known: Any) -> None:
         if self.ledger is not None:
-            self.ledger.check(str(self.dataset), self._request(groups, known))
+            self.ledger.check(str(self.dataset), self._asked_for(groups, True, True, ""))
+
+    def _ask(self, known: Any) -> None:
+        if self.ledger is not None:
+            self.ledger.check(str(self.dataset), self._request(known))
 
     @contextmanager
-    def _entered(self, groups: Any, known: Any) -> Iterator[Open]:
+    def _entered(self, known: Any) -> Iterator[Open]:
         """What happens inside has been written down as spent."""
         if self.ledger is None:
             yield Open()
         else:
-            with entered(self.ledger, str(self.dataset), self._request(groups, known)) as entry:
+            with entered(self.ledger, str(self.dataset), self._request(known)) as entry:
                 yield entry
                 entry.fingerprint = _fingerprint(self)
 
-    def _request(self, groups: Any, known: Any) -> Request:
-        """What a fit asks for, of a table of which so much is known; None if nothing is."""
+    def _request(self, known: Any) -> Request:
+        """What a fit asks for, of a table of which so much is known."""
+        words = known.inputs.words or known.types.target or ""
+        return self._asked_for(known.inputs.groups, known.reads, known.finds, f"{words}: " if words else "")
+
+    def _asked_for(self, groups: Any, reads: bool, finds: bool, words: str) -> Request:
         people, budget = groups is not None, self._budget()
-        reads, finds = (self.schema is None,) * 2 if known is None else (known.reads, known.finds)
-        reads = reads and budget.delta > 0  # if not, it is refused later, by name
-        mu_squared, extra_delta = self._costs(budget, reads, finds, self._rows(people))
-        target = "" if known is None or known.types.target is None else f"{known.types.target}: "
+        reads = reads and self.schema is None and budget.delta > 0  # if not, it is refused later, by name
+        mu_squared, extra_delta = self._costs(budget, reads, finds and reads, self._rows(people))
         return Request(
             amount(self.epsilon, "epsilon"),
             amount(self.delta, "delta"),
-            f"{self._action} {target}{type(self).__name__}",
+            f"{self._action} {words}{type(self).__name__}",
             unit_of(people, name_of(groups)),
             mu_squared,
             extra_delta,

@@ -37,6 +37,8 @@ class Check:
     reads: bool  # whether a part of the budget goes to finding out about columns
     reading_epsilon: float | None  # that part, where it is fixed
     ledger: LedgerOutlook | None
+    formula: str | None = None
+    where: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -49,7 +51,9 @@ class Check:
 
     def sentences(self) -> list[str]:
         """What it would cost, and leave."""
-        told = [f"A fit would spend {epsilon_delta(self.epsilon, self.delta)} and protect {self.unit}."]
+        told = [] if self.formula is None else [f"Formula: {self.formula}"]
+        told += [] if self.where is None else [f"Only records with {self.where} would be used."]
+        told += [f"A fit would spend {epsilon_delta(self.epsilon, self.delta)} and protect {self.unit}."]
         if self.reading_epsilon is not None:
             told.append(f"Of that, ε = {number(self.reading_epsilon, 4)} is for finding out what the columns hold.")
         elif self.reads:
@@ -71,8 +75,9 @@ def _ledger_sentence(ledger: LedgerOutlook) -> str:
 def kinds_of(public: Public, schema: Schema | None) -> dict[str, str]:
     """The kind of each column in a few words."""
     if schema is not None:
-        return {column.name: _kind(column) for column in schema}
-    return {name: TO_FIND if column is None else _kind(column) for name, column in public.columns.items()}
+        return {column.name: _kind(column) for column in schema if column.name not in public.targets}
+    offered = {name: column for name, column in public.columns.items() if name not in public.targets}
+    return {name: TO_FIND if column is None else _kind(column) for name, column in offered.items()}
 
 
 def _kind(column: Column) -> str:

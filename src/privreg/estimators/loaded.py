@@ -65,9 +65,12 @@ class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
             raise AttributeError(f"{self.method_name_} uses every column, so it has no selected_features_")
         return self._labels(self._chosen)
 
-    def predict(self, X: Any) -> Float64:
-        """The model's prediction for each row, NaN where a value that it needs is missing."""
-        return self._over(X, self._predict)
+    def predict(self, X: Any, *, inverse: bool = False) -> Float64:
+        """The model's prediction for each row, NaN where a value that it needs is missing.
+
+        `inverse` undoes the function of a formula's target: of log(pay), the prediction is exp(prediction).
+        """
+        return self._over(X, self._predict, inverse)
 
     def _predict(self, table: Table) -> Float64:
         rows = self._used if self._chosen is None else sorted(self._chosen)
@@ -99,9 +102,9 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
         model = _flagship(file) if file.estimator == PrivateLinearRegression.__name__ else _linear(file)
         model.receipt_ = file.receipt
         model.method_name_, model.target_name_ = file.method, file.target
-        model.n_features_in_ = len(file.schema.columns)
+        model.n_features_in_ = len(file.schema.inputs)
         if file.named:
-            model.feature_names_in_ = np.array(file.schema.names, np.object_)
+            model.feature_names_in_ = np.array(file.schema.inputs, np.object_)
         model._remember(file.schema)
     return model
 

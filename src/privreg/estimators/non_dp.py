@@ -4,14 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from privreg._types import Float64
-from privreg.data.tables import rows_as_array, without_column
 from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of, open_source
-from privreg.estimators.base import TableEstimator
+from privreg.estimators.base import TableEstimator, columns_in, set_all
+from privreg.estimators.inputs import read_inputs
 from privreg.estimators.regressor import linear, placed
 from privreg.estimators.settled import Categories, public_schema
 
@@ -36,14 +35,16 @@ class NonDP(RegressorMixin, TableEstimator):
     def __init__(self, *, categories: Categories = None) -> None:
         self.categories = categories
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the exact model."""
+    def fit(self, X: Any, y: Any = None, *, formula: str | None = None, where: str | None = None) -> Self:
+        """Fit the exact model. `y`, `formula` and `where` as in `PrivateLinearRegression`."""
         if not kind_of(X).in_memory:
             raise TypeError("NonDP needs its table in memory")
-        X = rows_as_array(X)
-        types, source = open_source(X, without_column(y), OpenOptions(1))
-        validate_data(self, X, reset=True, skip_check_array=True)
-        schema = public_schema(types, "dtype" if self.categories is None else self.categories)
+        inputs = read_inputs(X, y, None, formula, where)
+        types, source = open_source(inputs.X, inputs.y, OpenOptions(1, where=inputs.where))
+        set_all(self, inputs.remembered if inputs.formula is not None else columns_in(inputs.X, types))
+        if inputs.formula is not None:
+            types = types.offering(inputs.formula.columns)
+        schema = public_schema(types, "dtype" if self.categories is None else self.categories, False, inputs.formula)
         engine = source.open(schema)
         assert isinstance(engine, MemoryEngine)
         with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns near 1e308 may be inf

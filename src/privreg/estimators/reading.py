@@ -150,7 +150,10 @@ def _with_kind(reading: _Reading, name: str) -> Column:
         assert column is not None
         return column
     if column is None:
-        column = _kind_of(reading, name, counts)
+        decreed = name in reading.public.categories
+        column = Column(name, CATEGORY, found=True) if decreed else _kind_of(reading, name, counts)
+    elif column.kind == NUMBER and reading.public.types[name].kind == TEXT:
+        column = replace(column, mark=_mark(reading, name))
     known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
     typed = reading.public.types[name].kind != TEXT
     if typed or column.has_levels:
@@ -207,7 +210,7 @@ def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tu
     for column in declared:
         result[column.name] = replace(column, counts=tuple(counts[column.name]))
     for name in found:
-        result[name] = _with_found(columns[name], released[name])
+        result[name] = _with_found(columns[name], released[name], reading.public.bases.get(name))
     for column in used:
         if not result[column.name].left_out:
             result[column.name] = _coded(reading, result[column.name], noise, threshold)
@@ -230,12 +233,15 @@ def _plan_levels(reading: _Reading, columns: int, rows: int) -> LevelCounts:
     return plan(min(max(low * enough**2, low), high) * reading.mu_squared)
 
 
-def _with_found(column: Column, common: Common) -> Column:
-    """The most common values first; ties by name. A public bound on their number."""
+def _with_found(column: Column, common: Common, base: str | None) -> Column:
+    """The most common values first; ties by name. A public bound on their number. The first is the reference, if no
+    other one was asked for and found.
+    """
     pairs = sorted(zip(common.values, common.counts, strict=True), key=lambda pair: (-pair[1], pair[0]))[:MOST_LEVELS]
     if not pairs:
         return replace(column, left_out=NO_COMMON)
-    return replace(column, levels=tuple(v for v, _ in pairs), counts=tuple(c for _, c in pairs), reference=0)
+    levels, counts = zip(*pairs, strict=True)
+    return replace(column, levels=levels, counts=counts, reference=levels.index(base) if base in levels else 0)
 
 
 def _coded(reading: _Reading, column: Column, noise: float, threshold: float) -> Column:
@@ -283,7 +289,8 @@ class _Counted:
 
 def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Column]:
     """A noisy median of each column of numbers: what a missing one counts as."""
-    used = tuple(c for c in columns.values() if not c.has_levels and not c.left_out)
+    mine = reading.public.targets
+    used = tuple(c for c in columns.values() if not c.has_levels and not c.left_out and c.name not in mine)
     if not used:
         return columns
     names = [column.name for column in used]
@@ -312,8 +319,9 @@ def _with_centres(reading: _Reading, columns: dict[str, Column]) -> dict[str, Co
 
 def _doubts(reading: _Reading) -> list[str]:
     """What may be wrong with the table as a whole, from released values only."""
-    counts, doubts = reading.classes.get(None), []
-    if counts is not None:
+    doubts, types = [], reading.public.types
+    targets = [None, *(name for name in sorted(reading.public.targets) if types[name].kind == TEXT)]
+    for counts in (reading.classes[name] for name in targets if name in reading.classes):
         numbers = counts[WHOLE] + max(counts[POINT], counts[COMMA])
         if numbers < reading.records / 2 - CERTAIN * reading.class_noise:
             doubts.append("Most records have no number in the target column: is it the right one, and the separator?")

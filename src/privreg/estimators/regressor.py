@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
-from privreg.estimators.schema_notes import assumption_notes, reference_notes
+from privreg.estimators.schema_notes import assumption_notes, formula_notes, reference_notes
 from privreg.results.model_file import save_model
 from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
 
@@ -43,12 +43,14 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     coef_: Float64
     intercept_: float
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, inverse: bool = False) -> NDArray[np.float64]:
         """The model's prediction for each row, NaN where a value that it needs is missing.
 
+        If the target of a formula is a function of a column, such as log(pay), predictions are of log(pay); `inverse`
+        undoes it. What comes of it is a median-type prediction of pay, not of its mean.
         Of a Dask data frame a series that is computed where its partitions are.
         """
-        return self._over(X, self._predict)
+        return self._over(X, self._predict, inverse)
 
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_[self._used], self.intercept_)
@@ -69,7 +71,7 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
 
     def _about_columns(self, rows: list[int]) -> list[str]:
         """What to know to read the coefficients of these rows."""
-        return reference_notes(self.schema_, rows) + assumption_notes(self.schema_)
+        return formula_notes(self.schema_) + reference_notes(self.schema_, rows) + assumption_notes(self.schema_)
 
     def _count(self, features: int | None) -> int:
         return len(self._used) if features is None else features

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from privreg._format import listed, number, shown
+from privreg.data.formula import Formula
 from privreg.data.schema import CATEGORY, Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
@@ -35,7 +36,7 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
     """What the levels in the model are compared with."""
     used, compared, unlisted = set(rows), [], False
     for source, column in enumerate(schema):
-        own = [f.row for f in schema.rows if f.source == source and f.code is not None]
+        own = [f.row for f in schema.rows if f.source == source and f.code is not None and not f.times]
         if column.left_out or column.reference is None or used.isdisjoint(own):
             continue
         compared.append(f"{shown(column.name)} with {shown(str(column.levels[column.reference]))}")
@@ -44,6 +45,22 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         return []
     also = " Levels that are not listed count as the reference." if unlisted else ""
     return [f"Levels are compared with a reference: {', '.join(compared)}.{also}"]
+
+
+def formula_notes(schema: Schema) -> list[str]:
+    """What was fitted, and on which records."""
+    told = []
+    if schema.formula is not None:
+        told.append(f"Formula: {shown(schema.formula.text)}")
+        if schema.formula.target.tree[0] != "column":
+            told.append(f"Predictions are of {shown(schema.formula.target.text)}, not of {_columns(schema.formula)}.")
+    if schema.where:
+        told.append(f"Only records with {shown(schema.where)} were used.")
+    return told
+
+
+def _columns(formula: Formula) -> str:
+    return listed(list(formula.target.columns))
 
 
 def assumption_notes(schema: Schema) -> list[str]:

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
-from privreg.data.tables import rows_as_array
 from privreg.estimators.base import forget_fit, look_at, open_table, set_all
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import check_budget
+from privreg.estimators.inputs import read_inputs
 from privreg.estimators.reading import Shares
 from privreg.estimators.schema_notes import left_out_notes
 from privreg.estimators.settled import Public
@@ -56,8 +56,8 @@ class SchemaReader(Budgeted, BaseEstimator):
     receipt_: ClassVar[Receipt]
     _action: ClassVar[str] = "read"
 
-    def fit(self, X: Any, y: None = None, groups: Any = None) -> Self:  # noqa: ARG002
-        """Read X. Spends the budget."""
+    def fit(self, X: Any, y: None = None, groups: Any = None, *, where: str | None = None) -> Self:  # noqa: ARG002
+        """Read X, or those of its records that meet the condition `where`. Spends the budget."""
         self._warn_if_weak()
         people, budget = groups is not None, self._budget()
         rows = self._rows(people)
@@ -65,18 +65,17 @@ class SchemaReader(Budgeted, BaseEstimator):
         effective_n_jobs(self.n_jobs)
         if self.schema is not None:
             raise ValueError("a SchemaReader makes a schema; leave schema out")
-        noise, X = noise_for(self.random_state), rows_as_array(X)
-        known = look_at(X, None, self, groups)
-        self._ask(groups, known)
-        source = open_table(X, None, known, self, groups)
+        noise, known = noise_for(self.random_state), look_at(read_inputs(X, None, groups, None, where), self)
+        self._ask(known)
+        source = open_table(known, self)
         spending = Spending(budget, noise, rows, self.progress)
-        with isolated(), self._entered(groups, known) as entry:
+        with isolated(), self._entered(known) as entry:
             forget_fit(self)
             set_all(self, known.columns)
             self.ledger_entry_ = entry.number
             try:
                 account = spending.adaptive(reserved_delta(budget))
-                schema = spending.read_with(account, source, known.public, people, ALONE)
+                schema = known.completed(spending.read_with(account, source, known.public, people, ALONE))
             finally:
                 self.receipt_ = spending.receipt(self._unit(people))  # type: ignore[misc]
             entry.receipt = self.receipt_

@@ -87,7 +87,7 @@ class SelectThenRegress(PrivateRegressor):
         return selector._plan(Budget(selector.epsilon, selector.delta), columns)
 
     def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
-        schema = known.schema or spending.read(source, known.public, people)
+        schema = known.completed(known.schema or spending.read(source, known.public, people))
         engine = spending.records(source, schema, people)
         inner = for_each_record(spending.rest, spending.rows)
         selector = self._selector(inner)
@@ -109,7 +109,7 @@ class SelectThenRegress(PrivateRegressor):
         set_all(selector, {n: v for n, v in vars(self).items() if n in ("feature_names_in_", "n_features_in_")})
         selector._place(rows, len(schema.rows))
         selector._remember(schema)
-        regressor._remember(replace(schema, columns=()))
+        regressor._remember(replace(schema, columns=(), formula=None))
         self.selector_, self.regressor_ = selector, regressor
         self.selected_features_ = selector.selected_features_
         self.coef_ = placed(regressor.coef_, np.sort(selector.ranking_).tolist(), len(schema.rows))

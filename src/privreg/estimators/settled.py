@@ -1,11 +1,12 @@
 """What is known of a table's columns before a record is looked at: what types say and what the user declares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from privreg._format import listed
-from privreg.data.raw import OTHER_TYPE, TIME, ColumnType
+from privreg.data.formula import DeclaredCategory, Formula
+from privreg.data.raw import OTHER_TYPE, TIME, ColumnType, level_text
 from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
 from privreg.engines.base import Types
 from privreg.errors import SchemaError
@@ -26,6 +27,9 @@ class Public:
     named: frozenset[str] = frozenset()  # columns that the user asked for: they are used even if half empty
     fill: bool = False
     notes: tuple[str, ...] = ()
+    categories: frozenset[str] = frozenset()  # of those to find out: categories by decree, whatever values they have
+    bases: Mapping[str, str] = field(default_factory=dict)  # what their levels are to be compared with
+    targets: frozenset[str] = frozenset()  # columns that only the target of a formula is made from
 
     @property
     def to_find(self) -> list[str]:
@@ -39,8 +43,14 @@ class Public:
         return Schema(columns, fill=False, warnings=self.notes)
 
 
-def settle(types: Types, categories: Categories = None, ranges: Ranges = None, missing: str = "drop") -> Public:
-    """What types and declarations say; SchemaError or ValueError for declarations that do not fit."""
+def settle(
+    types: Types,
+    categories: Categories = None,
+    ranges: Ranges = None,
+    missing: str = "drop",
+    formula: Formula | None = None,
+) -> Public:
+    """What types, declarations and a formula say; SchemaError or ValueError for declarations that do not fit."""
     if isinstance(categories, str) and categories != "dtype":
         raise ValueError(f'categories must be "dtype" or levels by column, got {categories!r}')
     by_type = categories == "dtype"
@@ -53,25 +63,74 @@ def settle(types: Types, categories: Categories = None, ranges: Ranges = None, m
                 raise SchemaError(f"{what} declared for {name!r}, {why}")
     columns: dict[str, Column | None] = {}
     taken: list[str] = []
+    numbers = frozenset() if formula is None else formula.numbers
+    coded = {} if formula is None else {each.name: each for each in formula.categories}
     for name, kind in types.columns.items():
-        levels = declared.get(name)
+        levels = declared.get(name, coded[name].levels if name in coded else None)
+        if name in numbers:
+            columns[name] = _number(name, kind, levels, bounds.get(name))
+            continue
         if levels is None and kind.category and by_type:
             levels = types.levels(name)
             if levels is None:
                 raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
             taken.append(name)
-        columns[name] = _settled(name, kind, levels, bounds.get(name))
+        column = _settled(name, kind, levels, bounds.get(name))
+        columns[name] = _coded(column, coded[name]) if name in coded else column
     notes = (f"The levels of {listed(taken)} came with the data's type and are taken as public.",) if taken else ()
-    return Public(columns, types.columns, types.text_target, types.named, missing == "fill", notes)
+    own = frozenset() if formula is None else frozenset(formula.target.columns) - frozenset(formula.inputs)
+    bases = {name: level_text(each.base) for name, each in coded.items() if each.base is not None}
+    named = types.named if formula is None else frozenset(types.columns)
+    fill = missing == "fill"
+    return Public(columns, types.columns, types.text_target, named, fill, notes, frozenset(coded), bases, own)
 
 
-def public_schema(types: Types, categories: Categories = "dtype", full: bool = False) -> Schema:
+def public_schema(
+    types: Types, categories: Categories = "dtype", full: bool = False, formula: Formula | None = None
+) -> Schema:
     """The schema of data that are public: all is declared, or in the types. `full` gives every level a feature."""
-    public = settle(types, categories)
+    public = settle(types, categories, formula=formula)
     for name in public.to_find:
         raise SchemaError(f"column {name!r} is text; declare its levels with categories={{{name!r}: [...]}}")
     columns = [replace(column, reference=None) if full else column for column in public.schema]
-    return replace(public.schema, columns=tuple(columns))
+    schema = replace(public.schema, columns=tuple(columns))
+    return schema if formula is None else schema.with_formula(formula)
+
+
+def as_used(schema: Schema, formula: Formula) -> Schema:
+    """A schema that was released before, its columns used as a formula says; SchemaError if that cannot be."""
+    coded = {each.name: each for each in formula.categories}
+    columns = []
+    for column in schema:
+        if column.name in formula.numbers and column.has_levels:
+            column = Column(column.name, NUMBER, mark=column.mark)
+        elif column.name in coded:
+            if not column.has_levels:
+                raise SchemaError(f"the schema has no levels of {column.name!r}; read the table with C({column.name})")
+            column = _coded(column, coded[column.name]) or column
+        columns.append(column)
+    return replace(schema, columns=tuple(columns))
+
+
+def _number(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column:
+    """A column that a formula computes with."""
+    if levels is not None:
+        raise SchemaError(f"column {name!r} has declared levels, so the formula cannot compute with it")
+    if kind.kind == OTHER_TYPE:
+        raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
+    return Column(name, NUMBER, range=bounds)
+
+
+def _coded(column: Column | None, declared: DeclaredCategory) -> Column | None:
+    """A category by decree. None if its levels must be found out."""
+    if column is None or not column.has_levels:
+        return column if column is not None and column.left_out else None
+    if declared.base is None:
+        return column
+    spelled = [level_text(level) for level in column.levels]
+    if level_text(declared.base) not in spelled:
+        raise SchemaError(f"{declared.base!r} is not a level of column {column.name!r}")
+    return replace(column, reference=spelled.index(level_text(declared.base)))
 
 
 def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float] | None) -> Column | None:

@@ -78,6 +78,8 @@ def _request(release: Release, context: Context) -> list[Content]:
     pairs = [
         ("Data", shown(context.data) if context.data else "not named"),
         ("To predict", shown(release.target)),
+        *([("Formula", shown(release.formula))] if release.formula else []),
+        *([("Records used", f"those with {shown(release.where)}")] if release.where else []),
         (f"Columns offered ({len(release.inputs)})", ", ".join(map(shown, release.inputs)) or "none"),
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),

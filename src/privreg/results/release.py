@@ -58,7 +58,18 @@ class Release:
     @property
     def inputs(self) -> list[str]:
         """The columns of the table, as far as they are known: a category is one."""
-        return self.columns if self.saved is None else self.saved.schema.names
+        return self.columns if self.saved is None else self.saved.schema.inputs
+
+    @property
+    def formula(self) -> str | None:
+        """As it was written, if there was one."""
+        schema = None if self.saved is None else self.saved.schema
+        return None if schema is None or schema.formula is None else schema.formula.text
+
+    @property
+    def where(self) -> str | None:
+        """The condition that records had to meet, if there was one."""
+        return None if self.saved is None else self.saved.schema.where or None
 
     @property
     def has_errors(self) -> bool:
@@ -72,7 +83,7 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
-        named = {name: getattr(self, name) for name in ("method", "target", "columns")}
+        named = {name: getattr(self, name) for name in ("method", "target", "formula", "where", "columns")}
         return named | {
             "selected_features": [c.feature for c in self.coefficients],
             "coefficients": [asdict(c) for c in self.coefficients],

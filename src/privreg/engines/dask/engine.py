@@ -183,24 +183,20 @@ class FramePart:
     frame: Any
     kinds: Mapping[str, Any]
     layout: Layout
-    print: int | None  # of the target, when it was first read
+    print: int | None  # of the column that tells the rows, when it was first read
 
     def blocks(self, columns: Sequence[int]) -> Iterator[Block]:
-        block = self.layout.block(as_declared(self.frame, self.kinds), columns)
-        self._check(block.target)
-        yield block
+        for cells in self.cells(self.layout.needed(columns)):
+            yield self.layout.block(cells, columns)
 
     def cells(self, columns: Sequence[str]) -> Iterator[Cells]:
         cells = self.layout.cells(as_declared(self.frame, self.kinds), columns)
-        self._check(cells[None].values)
-        yield cells
-
-    def _check(self, target: Float64) -> None:
-        if self.print is not None and crc32(target.tobytes()) != self.print:
+        if self.print is not None and crc32(cells[None].values.tobytes()) != self.print:
             raise ClusterError(
                 "a partition has other rows than when it was first read; a frame must give the same rows in the same "
                 "order whenever it is computed: call .persist() on it, or save it as Parquet, first"
             )
+        yield cells
 
 
 def _on_frame(

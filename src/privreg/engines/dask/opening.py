@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from logging import CRITICAL
 from typing import Any
@@ -19,7 +19,7 @@ from privreg.data.tables import read_identities, read_target
 from privreg.engines.base import Kind, OpenOptions, Types, file_types
 from privreg.engines.dask.declared import as_declared, identities, unconverted
 from privreg.engines.dask.engine import DaskFiles, DaskPartitions
-from privreg.engines.parquet import file_parts, parquet_identities
+from privreg.engines.parquet import ParquetFiles, file_parts, parquet_identities
 from privreg.engines.parts import Layout, standing_in
 from privreg.engines.registry import is_dask
 from privreg.errors import ClusterError, SchemaError
@@ -62,6 +62,11 @@ class DaskFrames(Kind):
 
     lazy = True
 
+    def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
+        if isinstance(groups, str) and groups not in X.columns:
+            raise SchemaError(f"groups must be the name of a column of X; there is none called {groups!r}")
+        return X[[*columns, *([groups] if isinstance(groups, str) and groups not in columns else [])]], groups
+
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         frame, target, people = _joined(X, y, groups)
         names = [name for name in frame.columns if name not in (target, people)]
@@ -76,7 +81,7 @@ class DaskFrames(Kind):
 
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> DaskPartitions:
         frame, _, groups = _joined(X, y, options.groups)
-        layout = Layout(types.columns, standing_in(types))
+        layout = Layout(types.all, standing_in(types))
         try:
             client = default_client()
         except ValueError:
@@ -102,12 +107,19 @@ class DaskFrames(Kind):
 class ClusterFiles(Kind):
     """Parquet files that all workers can read at the same place: `OnCluster`."""
 
+    def names(self, X: Any) -> list[str]:
+        return list(X.table.columns)
+
+    def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
+        table, groups = ParquetFiles().take(X.table, columns, groups)
+        return replace(X, table=table), groups
+
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         return file_types(X.table, y, groups)
 
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> DaskFiles:
         del y
-        layout = Layout(types.columns, standing_in(types))
+        layout = Layout(types.all, standing_in(types))
         number_rows = partial(X.client.submit, parquet_identities, X.table, options.groups, pure=False)
         return DaskFiles(X.client, partial(file_parts, X.table), layout, number_rows, options)
 

@@ -147,6 +147,7 @@ class PrivateLinearRegression(PrivateRegressor):
     def _carry_out(self, spending: Spending, source: Source, known: Known, people: bool) -> None:
         account = spending.adaptive(reserved_delta(spending.budget) if known.finds else 0.0)
         schema = known.schema or spending.read_with(account, source, known.public, people, ADAPTIVE)
+        schema = known.completed(schema)
         engine = spending.records(source, schema, people)
         wanted = None if self.k == "auto" else int(self.k)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection)

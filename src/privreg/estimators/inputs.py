@@ -1,0 +1,71 @@
+"""What a fit is given: a table, a target, people, perhaps a formula and a filter; read and checked by names alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privreg.data.expressions import Expression, read_condition
+from privreg.data.formula import Formula, read_formula
+from privreg.data.tables import rows_as_array, without_column
+from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The table has the columns that are needed. `y` is None if a formula has the target, or if there is none."""
+
+    X: Any
+    y: Any
+    groups: Any
+    formula: Formula | None = None
+    where: Expression | None = None
+    target: str | None = None  # the name of its column, or its formula, where it was given so
+
+    @property
+    def words(self) -> str:
+        """What is fitted, on which records: for a ledger."""
+        what = self.formula.text if self.formula is not None else self.target or ""
+        return what + ("" if self.where is None else f" where {self.where.text}")
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """Attributes of a fitted estimator that follow from this alone."""
+        found: dict[str, Any] = {} if self.target is None else {"target_name_": self.target}
+        if self.formula is not None:
+            names = self.formula.inputs
+            found |= {"feature_names_in_": np.array(names, np.object_), "n_features_in_": len(names)}
+        return found
+
+
+def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, where: Any = None) -> Inputs:
+    """Target and people may be named if they are columns of the table. A mistake is found before a record is read."""
+    X, y = rows_as_array(X), without_column(y)
+    kind = kind_of(X)
+    names = kind.names(X)
+    if names is None and not (formula is None and where is None and not isinstance(y, str)):
+        raise SchemaError("X has no names of columns, which a formula, a filter or a target's name needs: pass a table")
+    condition = None if where is None else read_condition(where, names or ())
+    if formula is not None:
+        if y is not None:
+            raise ValueError("a formula has the target on its left side; leave y out")
+        read = read_formula(formula, [name for name in names or () if name != groups])
+        if isinstance(groups, str) and groups in read.columns:
+            raise SchemaError(f"{groups!r} names people, so it cannot be in the formula")
+        needed = [*read.columns, *(condition.columns if condition else ())]
+        X, groups = kind.take(X, list(dict.fromkeys(needed)), groups)
+        return Inputs(X, None, groups, read, condition, read.target.text)
+    named = y if isinstance(y, str) else None
+    if kind.in_memory and names is not None:
+        for name, what in ((y, "y"), (groups, "groups")):
+            if isinstance(name, str) and name not in names:
+                raise SchemaError(
+                    f"{what} must be a column, or the name of a column of X; there is none called {name!r}"
+                )
+        rest = [name for name in names if not any(isinstance(role, str) and name == role for role in (y, groups))]
+        if len(rest) < len(names):
+            if isinstance(y, str):
+                y = kind.column(X, y)
+            X, groups = kind.take(X, rest, groups)
+    return Inputs(X, y, groups, None, condition, named)
