@@ -181,3 +181,14 @@ def test_hostile_texts_stay_on_their_line(folder, budget, tmp_path):
     out = verify(tmp_path / "model.json", budget)
     assert out.endswith("purpose: nothing yes: entry 9\ufffd[2J\ufffd\n")
     assert out.count("\n") == 1
+
+
+def test_formula_and_filter_are_part_of_the_release(folder, budget, tmp_path):
+    model = tmp_path / "model.json"
+    words = ("--epsilon", "3", "--ledger", budget.path, "--dataset", "people", "--out", model)
+    run("fit", folder / "people.csv", "log(pay) ~ age + school", "--where", "age >= 30", *words)
+    said = verify(model, budget)
+    assert said.startswith("yes: entry 1 of people: fit ")
+    assert "age >= 30" in said
+    change(model, lambda content: content["schema"].__setitem__("where", "age >= 40"))
+    assert verify(model, budget, expect=1).startswith(f"no: no entry of {budget.path} holds this release")
