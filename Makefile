@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage kernels lint browser lowest package bench bench-scaling accuracy audit paper theory readme docs clean
+.PHONY: demo test coverage kernels lint browser howto r lowest package bench bench-scaling accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -25,6 +25,17 @@ browser:
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 	  { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "no Chromium: the tests of HTML pages are skipped"
+
+# The code on the how-to pages, with that for R.
+howto: .venv/.stamp-test r kernels
+	$(BIN)/pytest tests/docs -k how_to -rs
+
+# R with jsonlite, for the page "From R". Where it is not there and cannot be installed, that page is skipped.
+r:
+	@Rscript -e 'invisible(loadNamespace("jsonlite"))' 2>/dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get update -qq && \
+	    apt-get install -y -qq --no-install-recommends r-base-core r-cran-jsonlite >/dev/null; } || \
+	  echo "no R with jsonlite: the page From R is skipped"
 
 lint: .venv/.stamp-test
 	$(BIN)/ruff check .

@@ -10,12 +10,12 @@ LONGEST = 200  # characters of a name that are shown
 
 
 def shown(text: str) -> str:
-    """A name on one line: blanks for line breaks, and a mark for what cannot be printed or would reorder the text.
+    """A name on one line. A cell of a table may be of any length, and so may a level: of a long one the beginning."""
+    return one_line(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
 
-    A cell of a table may be of any length, and so may a level: of a long one the beginning is shown.
-    """
-    if len(text) > LONGEST:
-        text = text[: LONGEST - 1] + "…"
+
+def one_line(text: str) -> str:
+    """Blanks for line breaks, and a mark for what cannot be printed or would reorder the text."""
     return "".join(" " if c.isspace() else c if c.isprintable() else "\ufffd" for c in text)
 
 
@@ -120,8 +120,8 @@ def tenths_percent(tenths: int) -> str:
     return f"{tenths / 10:.1f} %"
 
 
-def count_of(n: int, thing: str) -> str:
-    return f"1 {thing}" if n == 1 else f"{n:,} {thing}s"
+def count_of(n: int, thing: str, things: str | None = None) -> str:
+    return f"1 {thing}" if n == 1 else f"{n:,} {things or f'{thing}s'}"
 
 
 def no_folder(name: str) -> str:

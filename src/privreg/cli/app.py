@@ -18,10 +18,11 @@ from privreg.cli.fit import check, fit, select
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
 from privreg.cli.schema import schema
+from privreg.cli.verify import verify
 from privreg.errors import BudgetRefusedError, PrivregError
 
-COMMANDS: tuple[Callable[..., None], ...] = (demo, check, fit, select, predict, schema, plan)
-LEDGER_COMMANDS = (ledger.create, ledger.status, ledger.history)
+COMMANDS: tuple[Callable[..., None], ...] = (demo, check, fit, select, predict, schema, plan, verify)
+LEDGER_COMMANDS = (ledger.create, ledger.amend, ledger.status, ledger.history, ledger.backup)
 PAPER_COMMANDS = (paper.run, paper.report)
 
 

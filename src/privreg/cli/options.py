@@ -53,6 +53,12 @@ Epsilon = Annotated[
     Decimal, typer.Option(parser=_number, metavar="E", help="Privacy budget ε, e.g. 1.", show_default=False)
 ]
 Delta = Annotated[Decimal, typer.Option(parser=_number, metavar="D", help="Privacy budget δ, well below 1/records.")]
+NewEpsilon = Annotated[
+    Decimal | None, typer.Option("--epsilon", parser=_number, metavar="E", help="New budget ε. Default: as it was.")
+]
+NewDelta = Annotated[
+    Decimal | None, typer.Option("--delta", parser=_number, metavar="D", help="New budget δ. Default: as it was.")
+]
 Features = Annotated[
     list[str] | None, typer.Option(metavar="COL,COL", help="Columns to use; may be repeated. Default: all others.")
 ]

@@ -18,6 +18,8 @@ from privreg.privacy.ledger.ledger import Ledger, Open, entered
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
 from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
 from privreg.privacy.weak import weak_points
+from privreg.results.model_file import fingerprint_of
+from privreg.results.release import release_of
 
 
 class _Budget:
@@ -125,6 +127,7 @@ class Budgeted(_Budget):
         else:
             with entered(self.ledger, str(self.dataset), self._request(known)) as entry:
                 yield entry
+                entry.fingerprint = _fingerprint(self)
 
     def _request(self, known: Any) -> Request:
         """What a fit asks for, of a table of which so much is known."""
@@ -146,6 +149,12 @@ class Budgeted(_Budget):
         )
 
     _action: ClassVar[str] = "fit"
+
+
+def _fingerprint(fitted: Any) -> str | None:
+    """Of what was released, if a model file can hold it. A subclass has no file, and may not be complete yet."""
+    writes = hasattr(fitted, "_release") and type(fitted).__module__.startswith("privreg.")
+    return fingerprint_of(release_of(fitted)) if writes else None
 
 
 def _is_text(value: Any) -> bool:

@@ -24,6 +24,7 @@ from privreg.results.release import Release, Saved
 
 FORMAT = "privreg model"
 VERSION = 3
+_RELEASED = ("estimator", "schema", "model", "receipt")
 
 
 # ---- writing
@@ -38,19 +39,32 @@ def save_model(release: Release, path: str | PathLike[str]) -> None:
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"privreg {__version__}",
-        "estimator": saved.estimator,
         "method": release.method,
         "target": saved.target,
         "named": saved.named,
-        "schema": saved.schema.to_dict(),
-        "model": saved.model,
-        "receipt": release.receipt.to_dict(),
+        **_released(saved, release.receipt),
     }
     try:
         content["digest"] = _digest(content)
     except ValueError as error:
         raise ModelFileError("the model has numbers that are not finite, which JSON cannot hold") from error
     write_whole(path, json.dumps(content, indent=1) + "\n")
+
+
+def fingerprint_of(release: Release) -> str | None:
+    """What a ledger keeps of a released model, to find the entry of a model file by; None if there will be no file.
+
+    It covers what was released and what it cost, not the names that are chosen when a file is written.
+    """
+    try:
+        return None if release.saved is None else _digest(_released(release.saved, release.receipt))
+    except ValueError:  # not finite: cannot be written either
+        return None
+
+
+def _released(saved: Saved, receipt: Receipt) -> dict[str, Any]:
+    values = saved.estimator, saved.schema.to_dict(), saved.model, receipt.to_dict()
+    return dict(zip(_RELEASED, values, strict=True))
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -68,6 +82,7 @@ class ModelFile(Saved):
 
     method: str
     receipt: Receipt
+    fingerprint: str  # as `fingerprint_of` the release that was written
 
 
 @contextmanager
@@ -133,6 +148,7 @@ def _checked(content: dict[str, Any]) -> ModelFile:
         schema=Schema.from_dict(content["schema"]),
         model=content["model"],
         receipt=_receipt(content["receipt"]),
+        fingerprint=_digest({key: content[key] for key in _RELEASED}),
     )
 
 

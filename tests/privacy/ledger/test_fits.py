@@ -1,6 +1,7 @@
 """Fits and the ledger: each is entered before its noise is drawn, and a mistake costs nothing."""
 
 import json
+import re
 import warnings
 from decimal import Decimal
 
@@ -32,6 +33,23 @@ def test_a_fit_is_entered_and_its_receipt_kept(tmp_path):
     assert entry.receipt == json.loads(json.dumps(model.receipt_.to_dict()))
     assert model.receipt_.delta <= 9e-7
     assert model.receipt_.epsilon <= 1
+
+
+class Own(PrivateLinearRegression):
+    def _release(self, *_):
+        raise AssertionError("it may not be complete yet")
+
+
+def test_the_fingerprint_of_a_released_model_is_kept(tmp_path):
+    ledger = opened(tmp_path, "9", "1e-4")
+    for number, kind in enumerate((PrivateLinearRegression, PrivateLinearRegression, Own), 1):
+        kind(1.0, 1e-6, ledger=ledger, dataset="people").fit(*table())
+        assert ledger.history()[-1].number == number
+    DPKendall(1, 1.0, delta=1e-6, ledger=ledger, dataset="people").fit(*table())
+    first, second, own, selection = (entry.fingerprint for entry in ledger.history())
+    assert all(re.fullmatch("sha256:[0-9a-f]{64}", text) for text in (first, second))
+    assert first != second
+    assert own is selection is None  # there are no files of these
 
 
 def test_fits_for_people_are_entered_as_such(tmp_path):

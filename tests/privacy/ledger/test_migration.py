@@ -92,6 +92,15 @@ def test_a_write_protected_file_is_read(ledger):
     assert [e.what for e in ledger.history("people")] == ["fit 0", "fit 1", "fit 2"]
 
 
+def test_a_copy_is_of_the_same_version(ledger, tmp_path):
+    before, lines = ledger.path.read_bytes(), ledger.history()
+    copy = ledger.backup(tmp_path / "copy.db")
+    assert version(copy.path) == 1
+    assert old_lines(copy.path) == old_lines(ledger.path)
+    assert copy.history() == lines
+    assert ledger.path.read_bytes() == before
+
+
 WRITES = {
     "spend": lambda ledger: ledger.spend("people", ask("0.5")),
     "close": lambda ledger: ledger.close(3, None),

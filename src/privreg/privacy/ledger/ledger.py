@@ -24,6 +24,7 @@ from typing import Any
 from privreg._format import epsilon_delta
 from privreg.errors import BudgetRefusedError, LedgerError
 from privreg.privacy.ledger import tables
+from privreg.privacy.ledger.backup import check_place, write_copy
 from privreg.privacy.ledger.lines import Amendment, Entry, read_amendment, read_entry, text
 from privreg.privacy.ledger.request import Request, checked_budget
 from privreg.privacy.ledger.status import GRID, OLD_RULE, RULE, RULES, Status, grid_steps, rounded_down
@@ -65,28 +66,32 @@ class Ledger:
             line = [dataset, *map(str, total), _now()]
             file.execute("INSERT INTO dataset (name, epsilon, delta, created) VALUES (?, ?, ?, ?)", line)
 
-    def amend(self, dataset: str, epsilon: Any, delta: Any, reason: str) -> None:
-        """Give a data set more or less budget from now on. Nothing that was spent is given back.
+    def amend(self, dataset: str, epsilon: Any = None, delta: Any = None, reason: str = "") -> Amendment:
+        """Give a data set more or less budget from now on. What is None stays; a reason is needed.
 
-        The guarantee is then the largest ε and the largest δ that were ever in force (docs/proofs/ledger.md).
+        Nothing that was spent is given back: after less budget than was spent, every request is refused. The guarantee
+        is then the largest ε and the largest δ that were ever in force (docs/proofs/ledger.md).
         """
-        if not isinstance(reason, str) or not reason.strip():
-            raise ValueError("an amendment needs a reason")
-        new = checked_budget(epsilon, delta)
+        if not isinstance(reason, str) or not reason.strip() or reason.encode(errors="ignore").decode() != reason:
+            raise ValueError("an amendment needs a reason, as text")
+        if epsilon is None and delta is None:
+            raise ValueError("an amendment needs a new epsilon or a new delta")
         with self._opened("rw") as file:
             status = self._status(file, dataset)
             old = status.epsilon, status.delta
+            new = checked_budget(old[0] if epsilon is None else epsilon, old[1] if delta is None else delta)
             if old == new:
                 raise LedgerError(f"the budget of {dataset!r} is {_pair(status)} already")
             rule = RULE if status.rule == OLD_RULE and self._doubles(file, status, *new) else status.rule
             file.execute(
-                "INSERT INTO amendment (dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO amendment (dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta, after) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(number), 0) FROM entry))",
                 [dataset, _now(), login_name(), reason, *map(str, old), *map(str, new)],
             )
             file.execute(
                 "UPDATE dataset SET epsilon = ?, delta = ?, rule = ? WHERE name = ?", [*map(str, new), rule, dataset]
             )
+            return self._amendments(file, dataset)[-1]
 
     def check(self, dataset: str, request: Request) -> None:
         """Raise BudgetRefusedError if the request would be refused now. Records nothing."""
@@ -113,12 +118,15 @@ class Ledger:
         assert number is not None
         return number
 
-    def close(self, number: int, receipt: Receipt | None) -> None:
-        """Note how a spent request ended. What it may have cost stays spent."""
+    def close(self, number: int, receipt: Receipt | None, fingerprint: str | None = None) -> None:
+        """Note how a spent request ended, and what it released. What it may have cost stays spent."""
         state = "failed" if receipt is None else "finished"
         told = None if receipt is None else json.dumps(receipt.to_dict())
         with self._opened("rw") as file:
-            file.execute("UPDATE entry SET state = ?, receipt = ? WHERE number = ?", [state, told, number])
+            file.execute(
+                "UPDATE entry SET state = ?, receipt = ?, fingerprint = ? WHERE number = ?",
+                [state, told, fingerprint, number],
+            )
 
     def status(self, dataset: str | None = None) -> list[Status]:
         """Budget and spending of one data set, or of all."""
@@ -131,13 +139,7 @@ class Ledger:
         with self._opened("ro") as file:
             if dataset is not None:
                 self._status(file, dataset)  # raises for unknown ones
-            rows = file.execute(
-                "SELECT number, dataset, time, what, unit, epsilon, delta, state, receipt, mu_squared, extra_delta, "
-                "who, purpose FROM entry WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
-                [dataset],
-            ).fetchall()
-        with self._reading():
-            return [read_entry(*row) for row in rows]
+            return self._entries(file, dataset)
 
     def amendments(self, dataset: str | None = None) -> list[Amendment]:
         """All changes of budgets, or those of one data set, in order."""
@@ -146,10 +148,39 @@ class Ledger:
                 self._status(file, dataset)  # raises for unknown ones
             return self._amendments(file, dataset)
 
+    def backup(self, path: str | PathLike[str], force: bool = False) -> "Ledger":
+        """A copy of the file as it is at one moment, while others may write to it. Returns the ledger of the copy.
+
+        The copy is checked, and is there whole or not at all; a file that is there already is replaced only with
+        `force`. Restoring an old copy erases later spending.
+        """
+        path = Path(path)
+        with self._opened("ro", as_it_is=True) as file:
+            check_place(Path(self.path), path, force)
+            write_copy(file, path, Path(self.path).stat().st_mode, self._check_content)
+        return Ledger(path)
+
+    def _check_content(self, file: sqlite3.Connection) -> None:
+        """Raise LedgerError unless everything can be read."""
+        with closing(tables.migrated_copy(file)) as copy:
+            for (name,) in copy.execute("SELECT name FROM dataset").fetchall():
+                self._status(copy, name)
+            self._entries(copy, None)
+            self._amendments(copy, None)
+
+    def _entries(self, file: sqlite3.Connection, dataset: str | None) -> list[Entry]:
+        rows = file.execute(
+            "SELECT number, dataset, time, what, unit, epsilon, delta, state, receipt, mu_squared, extra_delta, "
+            "who, purpose, fingerprint FROM entry WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
+            [dataset],
+        ).fetchall()
+        with self._reading():
+            return [read_entry(*row) for row in rows]
+
     def _amendments(self, file: sqlite3.Connection, dataset: str | None) -> list[Amendment]:
         rows = file.execute(
-            "SELECT number, dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta FROM amendment "
-            "WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
+            "SELECT number, dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta, after FROM "
+            "amendment WHERE ?1 IS NULL OR dataset = ?1 ORDER BY number",
             [dataset],
         ).fetchall()
         with self._reading():
@@ -210,8 +241,8 @@ class Ledger:
             raise LedgerError(f"the ledger {fspath(self.path)} is damaged") from error
 
     @contextmanager
-    def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on disk when the block ends, or nothing is."""
+    def _opened(self, mode: str, as_it_is: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on disk when the block ends, or nothing is. Up to date, or of any version."""
         path = Path(self.path)
         if mode != "rwc" and not path.exists():
             raise LedgerError(f"there is no ledger {path}; `privreg ledger create` makes one")
@@ -223,7 +254,7 @@ class Ledger:
                 file.execute("BEGIN" if mode == "ro" else "BEGIN IMMEDIATE")
                 if mode != "rwc":
                     self._check_version(file)
-                if mode == "ro" and tables.version_of(file) == 1:
+                if mode == "ro" and tables.version_of(file) == 1 and not as_it_is:
                     with closing(tables.migrated_copy(file)) as copy:
                         yield copy
                         return
@@ -249,7 +280,7 @@ def entered(ledger: Ledger, dataset: str, request: Request) -> Iterator["Open"]:
     try:
         yield entry
     finally:
-        ledger.close(number, entry.receipt)
+        ledger.close(number, entry.receipt, entry.fingerprint)
 
 
 @dataclass
@@ -258,6 +289,7 @@ class Open:
 
     number: int | None = None  # None without a ledger
     receipt: Receipt | None = None
+    fingerprint: str | None = None  # of the released model, if there is one
 
 
 def _sum(stored: Any) -> Fraction:

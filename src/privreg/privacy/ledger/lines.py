@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +16,8 @@ from privreg.privacy.ledger.status import GRID
 class Entry:
     """A request that was entered. State: "begun" (or died), "finished" or "failed"; all have spent.
 
-    Entries from files of version 1 have nobody's name, and their purpose, if they have one, in `what`.
+    Entries from files of version 1 have nobody's name, and their purpose, if they have one, in `what`. `fingerprint` is
+    that of the released model, if there is one: `privreg verify` finds the entry of a model file by it.
     """
 
     number: int
@@ -31,6 +33,7 @@ class Entry:
     extra_delta: Decimal
     who: str
     purpose: str
+    fingerprint: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -44,7 +47,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Amendment:
-    """A change of a data set's budget."""
+    """A change of a data set's budget.
+
+    `after` is the number of the file's last entry at that time, 0 if there was none. It decides where the change stands
+    in a history: clocks may be set back.
+    """
 
     number: int
     dataset: str
@@ -55,6 +62,7 @@ class Amendment:
     old_delta: Decimal
     epsilon: Decimal
     delta: Decimal
+    after: int
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -69,17 +77,26 @@ def read_entry(number: int, *line: Any) -> Entry:
         raise TypeError
     amounts = amount(epsilon, "epsilon"), amount(delta, "delta")
     mu_squared = None if line[8] is None else Fraction(whole(line[8]), GRID)
-    extra, who, purpose = map(text, line[9:])
-    return Entry(
-        number, dataset, time, what, unit, *amounts, state, receipt, mu_squared, amount(extra, "δ′"), who, purpose
-    )
+    extra, who, purpose = map(text, line[9:12])
+    fingerprint = None if line[12] is None else text(line[12])
+    about = dataset, time, what, unit, *amounts, state
+    return Entry(number, *about, receipt, mu_squared, amount(extra, "δ′"), who, purpose, fingerprint)
 
 
 def read_amendment(number: int, *line: Any) -> Amendment:
     """As `read_entry`."""
-    dataset, time, who, reason, *amounts = map(text, line)
+    dataset, time, who, reason, *amounts = map(text, line[:8])
     old, new = checked_budget(*amounts[:2]), checked_budget(*amounts[2:])
-    return Amendment(number, dataset, time, who, reason, *old, *new)
+    if not isinstance(line[8], int):
+        raise TypeError
+    return Amendment(number, dataset, time, who, reason, *old, *new, line[8])
+
+
+def in_order(entries: Iterable[Entry], amendments: Iterable[Amendment]) -> list[Entry | Amendment]:
+    """Both in the order in which they were written."""
+    placed: list[tuple[tuple[int, int], Entry | Amendment]] = [((entry.number, 0), entry) for entry in entries]
+    placed += [((each.after, each.number), each) for each in amendments]
+    return [line for _, line in sorted(placed, key=lambda place: place[0])]
 
 
 def text(value: Any) -> str:

@@ -136,6 +136,7 @@ class Status:
                 "extra_delta_room": float(max(self.extra_room, Fraction())),
             },
             "spent_epsilon": self.spent_epsilon,
+            "within": self.within,
             "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
         }
 

@@ -21,14 +21,14 @@ CREATE TABLE entry (
     number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES dataset (name), time TEXT NOT NULL,
     what TEXT NOT NULL, unit TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, mu_squared TEXT,
     state TEXT NOT NULL, receipt TEXT, extra_delta TEXT NOT NULL DEFAULT '0', who TEXT NOT NULL DEFAULT '',
-    purpose TEXT NOT NULL DEFAULT '');
+    purpose TEXT NOT NULL DEFAULT '', fingerprint TEXT);
 CREATE INDEX entry_of ON entry (dataset);
 """
 _NEW_TABLES = """
 CREATE TABLE amendment (
     number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES dataset (name), time TEXT NOT NULL,
     who TEXT NOT NULL, reason TEXT NOT NULL, old_epsilon TEXT NOT NULL, old_delta TEXT NOT NULL, epsilon TEXT NOT NULL,
-    delta TEXT NOT NULL);
+    delta TEXT NOT NULL, after INTEGER NOT NULL);
 CREATE TABLE cap (
     dataset TEXT NOT NULL REFERENCES dataset (name), who TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
     PRIMARY KEY (dataset, who));
@@ -40,6 +40,7 @@ ALTER TABLE dataset ADD COLUMN rule INTEGER NOT NULL DEFAULT {RULE};
 ALTER TABLE entry ADD COLUMN extra_delta TEXT NOT NULL DEFAULT '0';
 ALTER TABLE entry ADD COLUMN who TEXT NOT NULL DEFAULT '';
 ALTER TABLE entry ADD COLUMN purpose TEXT NOT NULL DEFAULT '';
+ALTER TABLE entry ADD COLUMN fingerprint TEXT;
 UPDATE dataset SET rule = {OLD_RULE} WHERE entries <> 0 OR name IN (SELECT dataset FROM entry);
 """
 
