@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.recording import Added
-from privreg.data.encode import encoded, numbers_in_raw
+from privreg.data.encode import numbers_in_raw
+from privreg.data.evaluate import column_values, passes, target_values
+from privreg.data.expressions import Expression
 from privreg.data.raw import TEXT, Raw, texts_of
 from privreg.data.schema import NUMBER, Schema
 
@@ -48,19 +50,27 @@ class Cells:
         return Cells(numbers, joined(self.levels, more.levels), joined(self.people, more.people))
 
 
-def complete_before(table: Any, row: int, schema: Schema) -> int:
-    """How many of the first rows are records by this schema. Only tells draws apart: a mistake would be an alarm."""
+def complete_before(table: Any, row: int, schema: Schema | None, where: Expression | None) -> int:
+    """How many of the first rows the filter leaves and are records by this schema.
+
+    Only tells draws apart: a mistake would be an alarm.
+    """
     columns, target = table.raws()
-    return int(complete(columns, target, schema)[:row].sum())
+    used = np.ones(len(target), bool) if schema is None else complete(columns, target, schema)
+    if where is not None:
+        used &= passes(where.tree, columns.__getitem__, used.size)
+    return int(used[:row].sum())
 
 
 def complete(columns: Mapping[str, Raw], target: Raw, schema: Schema) -> NDArray[np.bool_]:
     """Which rows have every value that is needed."""
     with np.errstate(all="ignore"):
-        used = np.isfinite(numbers_in_raw(target, schema.target_mark))
-        for column in schema:
-            if not column.left_out and column.name in columns:
-                values = encoded(columns[column.name], column, schema.fill)
+        cells = columns.__getitem__
+        found = numbers_in_raw(target, schema.target_mark) if schema.formula is None else target_values(schema, cells)
+        used = np.isfinite(found)
+        for column in (schema.columns[source] for source in schema.sources):
+            if set(column.inputs) <= columns.keys():
+                values = column_values(column, schema, cells)
                 used &= values >= 0 if column.has_levels else np.isfinite(values)
     return used
 

@@ -31,8 +31,9 @@ from audit.watched import (
     sources_of_noise,
 )
 from privreg._types import Bool, Int64
+from privreg.data.expressions import Expression
 from privreg.data.schema import Schema
-from privreg.estimators import reading
+from privreg.estimators import base, reading, schema_reader
 from privreg.estimators.spending import Spending
 from privreg.mechanisms import levels, persons
 from privreg.privacy.account import Account, Levels
@@ -78,13 +79,13 @@ class Call:
 class Added:
     """Where the longer of two tables has the records that the other has not: `most` of them, one after another.
 
-    `row` counts all rows before them, and `before` those of them that are complete by a schema; None: all are. `texts`
-    are their cells as text, by column, if that is known.
+    `row` counts all rows before them, and `before` those that a filter leaves and that are complete by a schema; None:
+    all are. `texts` are their cells as text, by column, if that is known.
     """
 
     row: int = 0
     most: int = 0
-    before: Callable[[Schema], int] | None = None
+    before: Callable[[Schema | None, Expression | None], int] | None = None
     removed: bool = False
     texts: frozenset[tuple[str, str]] | None = None
 
@@ -125,6 +126,7 @@ class Recording:
         self._open: Call | None = None
         self._account: Account | None = None
         self._entered = 0  # steps that must be written down when the noise is drawn
+        self._where: Expression | None = None  # the filter
         self._schema: Schema | None = None  # known from when rows become records
         self._kept: Int64 | None = None  # of which some are kept, if they belong to people
         self._keys: list[tuple[str, str]] = []  # column and value of each count that is about to be released
@@ -136,7 +138,7 @@ class Recording:
     @contextmanager
     def running(self) -> Iterator["Recording"]:
         """Fits in here are recorded."""
-        self._schema = self._kept = None
+        self._where = self._schema = self._kept = None
         with warnings.catch_warnings(record=True) as w, ExitStack() as stack:
             warnings.simplefilter("always")
             recorded: dict[str, Any] = {name: self._recorded(name) for name in _STATISTIC}
@@ -145,6 +147,7 @@ class Recording:
                 stack.enter_context(patch.object(module, "noise_for", lambda _: _RecordedNoise(self)))
             for owner, name, wrapped in (
                 *((owner, name, self._traced) for owner, name in FITS),
+                *((module, "open_table", self._noting_filter) for module in (base, schema_reader)),
                 (Spending, "records", self._noting_schema),
                 (persons, "kept_rows", self._noting_kept),
                 (levels, "common_values", self._noting_values),
@@ -204,6 +207,13 @@ class Recording:
 
         return noting
 
+    def _noting_filter(self, open_table: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(known: Any, estimator: Any) -> Any:
+            self._where = known.inputs.where
+            return open_table(known, estimator)
+
+        return noting
+
     def _noting_kept(self, kept_rows: Callable[..., Any]) -> Callable[..., Any]:
         def noting(*given: Any) -> Any:
             self._kept = kept_rows(*given)
@@ -213,9 +223,9 @@ class Recording:
 
     def _first_new(self) -> int | None:
         """Where the records that one table has alone begin, among what there is now."""
-        if self._schema is None or self._added.before is None:
+        if self._added.before is None or (self._schema is None and self._where is None):
             return None
-        first = self._added.before(self._schema)
+        first = self._added.before(self._schema, self._where)
         return first if self._kept is None else int((self._kept < first).sum())
 
     def _noting_values(self, common_values: Callable[..., Any]) -> Callable[..., Any]:
