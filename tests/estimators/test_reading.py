@@ -19,7 +19,7 @@ from privreg import (
     SchemaReader,
     SubLasso,
 )
-from privreg.data.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
+from privreg.data.cells import CLASSES, COMMA, DATE, EITHER_COMMA, EITHER_POINT, MISSING, POINT, TEXT, TRUTH, WHOLE
 from privreg.data.raw import ColumnType
 from privreg.data.schema import Column
 from privreg.engines.base import Types
@@ -148,9 +148,10 @@ def test_without_delta_there_is_no_discovery(make):
 # ---- decisions
 
 
-def counts(missing=0, whole=0, point=0, comma=0, date=0, truth=0, text=0):
+def counts(missing=0, whole=0, point=0, comma=0, date=0, truth=0, text=0, either_point=0, either_comma=0):
     found = np.zeros(CLASSES)
     found[[MISSING, WHOLE, POINT, COMMA, DATE, TRUTH, TEXT]] = missing, whole, point, comma, date, truth, text
+    found[[EITHER_POINT, EITHER_COMMA]] = either_point, either_comma
     return found
 
 
@@ -171,9 +172,16 @@ def told_kind(told, named=False, levels=None):
         (counts(point=N), "number", "."),
         (counts(comma=N), "number", ","),
         (counts(whole=600, point=250, comma=150), "number", "."),
-        (counts(whole=600, point=150, comma=250), "number", ","),  # 100 more, of a noise of 33
+        (counts(whole=600, point=130, comma=270), "number", ","),  # 140 more, of a noise of 33 each
         (counts(whole=600, point=180, comma=220), "number", "."),  # which may be noise
         (counts(whole=600, point=200, comma=200), "number", "."),
+        (counts(either_comma=N), "number", "."),  # thousands
+        (counts(either_comma=600, whole=400), "number", "."),
+        (counts(either_comma=600, whole=200, comma=200), "number", ","),
+        (counts(either_comma=600, whole=260, comma=140), "number", "."),  # of these a mistake would make a thousandth
+        (counts(either_point=N), "number", "."),  # decimals
+        (counts(either_point=700, comma=300), "number", ","),  # 1.234 beside 1.234,50
+        (counts(either_point=400, either_comma=400, text=200), "number", "."),
         (counts(date=N), "date", "."),
         (counts(truth=N), "boolean", "."),
         (counts(text=N), "category", "."),

@@ -155,6 +155,8 @@ def _unpacked_start(path: Path) -> bytes:
 
 def check_start(path: Path, start: bytes) -> None:
     """Raise SchemaError, with what to do, for a file that starts like one of no use."""
+    if (packing := packing_of(start)) is not None:
+        raise SchemaError(f"{path} is compressed ({packing}): unpack it first")
     bare = start.lstrip(b"\xef\xbb\xbf\xff\xfe").replace(b"\0", b"").lstrip()  # also in UTF-16
     for found, refused in ((start, _REFUSED), (bare, _MARKUP)):
         for magic, message in refused.items():

@@ -25,7 +25,7 @@ from privreg.data.files import has_end
 from privreg.data.text_header import header_line, read_header
 from privreg.data.text_stream import TextStream
 from privreg.kernels import delimited
-from privreg.kernels.cells import Bytes
+from privreg.kernels.numbers import Bytes
 
 _TABS = (".tsv", ".tab")  # ends of names of files that are written with tabs
 
@@ -43,7 +43,7 @@ class TextFile(DataFile):
         self._encoding, header = encoding, read_header(Path(path), encoding)
         self._names, self._separator = header
         super().__init__(Path(path), dict.fromkeys(header.columns, "text"))
-        self.notes = header.notes
+        self.notes, self.semicolons = header.notes, header.separator == ";"
 
     @staticmethod
     def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:

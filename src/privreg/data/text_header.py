@@ -1,7 +1,6 @@
 """The header line of delimited text: names and separator, read without arrow, so that a wrong name is known at once."""
 
 import csv
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from privreg.data.files import neither_format
 from privreg.data.text_stream import TextStream
+from privreg.data.written_numbers import is_number
 from privreg.errors import SchemaError
 
 BLANKS = " \t\n\r\v\f"
@@ -20,8 +20,6 @@ _LIMIT = 1 << 20
 _LISTED = 8  # columns named in a sentence
 _QUOTED = re.compile(r'(^|[,;\t|]) *"(?:[^"]|"")*"')
 _OPEN_QUOTE = re.compile(r'(?:^|[,;\t|]) *"')
-# Without giving digits back: a long cell that is nearly a number would take time that grows with its square.
-_NUMBER = r"[+-]?(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
 MISSING = ("", "na", "n/a", "nan", "null", "<na>", "#n/a")  # words for a missing value, in any case
 _LINE_END = re.compile(rb"\r\n?|\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
@@ -97,19 +95,8 @@ def like_a_record(names: Iterable[str]) -> bool:
 
     Messages do not show such names.
     """
-    number, words = number_pattern("[.,]", escaped=True), (*MISSING, "true", "false")
-    return any(number.fullmatch(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
-
-
-def read_number(cell: str, mark: str = ".") -> float | None:
-    """A finite number, written with this decimal mark; None if the cell is none."""
-    value = float(cell.replace(mark, ".")) if number_pattern(mark).fullmatch(cell) else math.inf
-    return value if math.isfinite(value) else None
-
-
-def number_pattern(mark: str, *, escaped: bool = False) -> re.Pattern[str]:
-    """What counts as a number, with this decimal mark, or a pattern for it."""
-    return re.compile(_NUMBER.format(mark=mark if escaped else re.escape(mark)))
+    words = (*MISSING, "true", "false")
+    return any(is_number(n) or _DATE.fullmatch(n) or n.casefold() in words for n in names)
 
 
 def _skip_blank_lines(stream: TextStream, path: Path) -> None:
@@ -135,7 +122,7 @@ def _names(header: str, separator: str, path: Path) -> list[str]:
     named = [name for name in names if name]
     if not named:
         raise SchemaError(f"the header line of {path} has no names")
-    if len(names) > 1 and all(number_pattern(".").fullmatch(name) for name in named):
+    if len(names) > 1 and all(is_number(name) for name in named):
         raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
     shown = not like_a_record(named)
     for name, times in Counter(named).items():

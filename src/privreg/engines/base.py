@@ -133,6 +133,7 @@ class Types:
     text_target: bool = False  # whether the target is text that is to be read as numbers
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
     notes: tuple[str, ...] = ()  # what to know about the names, in sentences
+    semicolons: bool = False  # whether these are between the cells of a file
 
 
 class Source(ABC):
@@ -199,7 +200,8 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
     types = {name: table.type_of(name) for name in offered}
-    return Types(types, table.levels, target, target is not None and not table.typed, table.named, table.notes)
+    text_target = target is not None and not table.typed
+    return Types(types, table.levels, target, text_target, table.named, table.notes, table.semicolons)
 
 
 def used_columns(table: Any, schema: Schema) -> list[str]:

@@ -26,6 +26,7 @@ class Public:
     named: frozenset[str] = frozenset()  # columns that the user asked for: they are used even if half empty
     fill: bool = False
     notes: tuple[str, ...] = ()
+    semicolons: bool = False  # whether these are between the cells of the file
 
     @property
     def to_find(self) -> list[str]:
@@ -64,7 +65,8 @@ def settle(types: Types, categories: Categories = None, ranges: Ranges = None, m
     notes = types.notes
     if taken:
         notes += (f"The levels of {listed(taken)} came with the data's type and are taken as public.",)
-    return Public(columns, types.columns, types.text_target, types.named, missing == "fill", notes)
+    fill = missing == "fill"
+    return Public(columns, types.columns, types.text_target, types.named, fill, notes, types.semicolons)
 
 
 def public_schema(types: Types, categories: Categories = "dtype", full: bool = False) -> Schema:
