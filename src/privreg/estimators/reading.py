@@ -204,8 +204,9 @@ def _mark(reading: _Reading, name: str | None) -> str:
     """The decimal mark: a point, unless commas clearly outnumber it.
 
     What may be thousands, such as 1,234, does not count: it is read by the mark that other cells have. If these do not
-    tell, it is thousands; but not between semicolons, which programs write where commas are decimal. Where much may be
-    thousands, and the wrong mark makes a thousandth of it, there must be less doubt.
+    tell, it is thousands; but not between semicolons, which programs write where commas are decimal, unless there are
+    also numbers without any mark, as there are below a thousand. Where much may be thousands, and the wrong mark makes
+    a thousandth of it, there must be less doubt.
     """
     counts, doubt = reading.classes.get(name), CERTAIN * sqrt(2) * reading.class_noise
     if counts is None:
@@ -213,7 +214,7 @@ def _mark(reading: _Reading, name: str | None) -> str:
     if counts[EITHER_COMMA] > doubt:
         doubt *= sqrt(2)
     commas = counts[COMMA] - counts[POINT]
-    if abs(commas) <= doubt and reading.public.semicolons:
+    if abs(commas) <= doubt and reading.public.semicolons and counts[WHOLE] <= doubt:
         commas = counts[EITHER_COMMA] - counts[EITHER_POINT]
     return "," if commas > doubt else "."
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
-from privreg.estimators.schema_notes import assumption_notes, reference_notes
+from privreg.estimators.schema_notes import assumption_notes, date_notes, reference_notes
 from privreg.results.model_file import save_model
 from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
 
@@ -69,7 +69,7 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
 
     def _about_columns(self, rows: list[int]) -> list[str]:
         """What to know to read the coefficients of these rows."""
-        return reference_notes(self.schema_, rows) + assumption_notes(self.schema_)
+        return reference_notes(self.schema_, rows) + date_notes(self.schema_, rows) + assumption_notes(self.schema_)
 
     def _count(self, features: int | None) -> int:
         return len(self._used) if features is None else features
