@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
+from pathlib import Path
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from audit.fuzz.draw import Draw
 from audit.fuzz.outcome import Finding, Outcome, input_file, outcome
 from audit.fuzz.record import CANARY, RARE, RECORDS, TOWNS, Use, read_file, same_but_one
 from privreg.data import files, text_file, text_header
+from privreg.data.text_stream import TextStream
 
 TEXT_USES = (
     Use("y", ("x", "town", "flag"), "id", (("town", TOWNS),)),
@@ -107,8 +109,7 @@ def fuzz_text(data: bytes) -> None:
 
 def _whole_text(content: bytes) -> None:
     path = input_file(content)
-    with path.open("rb") as file:
-        header = outcome(text_header.header_line, file, path).value or ""
+    header = outcome(_header, path).value or ""
     found = outcome(files.open_file, path)
     messages, names = [found.message], list[str]()
     if found.value is not None:
@@ -121,6 +122,11 @@ def _whole_text(content: bytes) -> None:
             raise Finding("batches are not what read gives")
     if not content.startswith((b"PAR1", *files._REFUSED)):
         _check_public(messages, header, content, names)
+
+
+def _header(path: Path) -> str:
+    with TextStream(path) as stream:
+        return text_header.header_line(stream, path)
 
 
 def _check_public(messages: Sequence[str | None], header: str, content: bytes, names: list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     __version__: str
 
+    from privreg.data.files import open_file as open_file
     from privreg.data.parquet import ParquetTable as ParquetTable
     from privreg.data.schema import Schema as Schema
     from privreg.errors import BudgetError as BudgetError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
 _HOMES = {
+    "data.files": "open_file",
     "data.parquet": "ParquetTable",
     "data.schema": "Schema",
     "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "

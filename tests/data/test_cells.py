@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 
 from privreg.data import cells
 from privreg.data.cells import (
+    CLASSES,
     COMMA,
     DATE,
+    EITHER_COMMA,
+    EITHER_POINT,
     MISSING,
     POINT,
     TEXT,
@@ -31,15 +34,31 @@ from privreg.data.cells import (
     count_classes,
 )
 from privreg.data.text_header import MISSING as WORDS
-from privreg.data.text_header import number_pattern
+from privreg.data.written_numbers import is_number, read_number
 from text_tables import BLANKS
 from text_tables import cells as some_cells
 
 EXACT = {
     MISSING: [*WORDS, "NA", "N/A", "NaN", "Null", " null\t", "   ", "\v\f\r\n", None],
-    WHOLE: ["0", "-0", "+1", "007", " 12 ", "1e5", "1E+05", "-1e-5", "20200101", "9" * 100_000, "1e999", "1e-999"],
-    POINT: ["1.", ".5", "-.5", "+1.5e3", "0.1", "\t3.14\n", "1.e5", ".0", "1." + "3" * 100_000],
-    COMMA: ["1,", ",5", "-,5", "+1,5e3", "0,1", " 1,5", "1,e5"],
+    WHOLE: [
+        *("0", "-0", "+1", "007", " 12 ", "1e5", "1E+05", "-1e-5", "20200101", "9" * 100_000, "1e999", "1e-999"),
+        *("−1", "1%", "$1", "12 %", "£5", "5 €", "5\u202f€", "1 000", "1'234'567", "1\xa0000", "1’000", "(5)", "(12%)"),
+        *("-$5", "$-5", "€ -5", "+€5", "5$", "₹ 100", "$1e5", "(1 000)", "(1e5)"),
+    ],
+    POINT: [
+        *("1.", ".5", "-.5", "+1.5e3", "0.1", "\t3.14\n", "1.e5", ".0", "1." + "3" * 100_000),
+        *("0.125", "01.234", "1.2345", "1234.567", "1.234e5", "1,234.5", "1,234.50", "1,234,567", "-12,345,678.9"),
+        *("$1,234.50", "-$1,234.50", "$-1,234.50", "$ 1,234.50", "£5.1", "1'234.50", "1’234.5", "1 234.50", "12.5%"),
+        *("(1,234.50)", "($1,234.50)", "−1.5", "12.5 %", "1" + ",000" * 20_000, "1.5 ₹", "¥ 1.5", "1,234,567.123"),
+        ".5%",
+    ],
+    COMMA: [
+        *("1,", ",5", "-,5", "+1,5e3", "0,1", " 1,5", "1,e5", "0,125", "1,2345", "1.234,5", "1.234.567", "1.234,50 €"),
+        *("€ 1.234,50", "-1.234,50\xa0€", "1 234,50", "1\xa0234\xa0567,5", "1\u202f234,50", "1'234,5", "(1.234,50 €)"),
+        *("12,5 %", "1.234.567,891"),
+    ],
+    EITHER_POINT: ["1.234", "-12.345", "+999.999", "$1.234", "100.000", "(1.234)", "1.234 %", "−1.234"],
+    EITHER_COMMA: ["1,234", "-12,345", "+999,999", "$1,234", "100,000", "(1,234)", "1,234 €", "€-1,234", "−1,234"],
     DATE: [
         *("2020-02-29", "0001-01-01", "9999-12-31", " 1999-12-31 ", "2000-02-29", "2020-01-01T00:00"),
         *("2020-01-01 23:59", "2020-01-01T23:59:59", "2020-01-01T23:59:59.123456789012345678901234567890"),
@@ -47,9 +66,14 @@ EXACT = {
     ],
     TRUTH: ["true", "FALSE", "Yes", "no", " nO\t", "TRUE"],
     TEXT: [
-        *("x", "1x", "0x10", "1_000", "1e", "1e+", "+-1", "--1", "+", "e5", "1.5.2", "1,5,2", "1.000,5", "1,000.5"),
-        *("1 000", "1-2", "inf", "-inf", "infinity", "1d5", "١", "１", "１.５", "−1", "1\xa0", "\xa01", "\ufeff1"),
-        *("1\0", "\0", "na\0", "\0na", "true\0", "\x1b[31m1", "=cmd|' /C calc'!A0", "<b>1</b>", "1%", "$1",),
+        *("x", "1x", "0x10", "1_000", "1e", "1e+", "+-1", "--1", "+", "e5", "1.5.2", "1,5,2", "1.000.5", "1,000,5"),
+        *("1-2", "inf", "-inf", "infinity", "1d5", "١", "１", "１.５", "1\xa0", "\xa01", "\ufeff1", "1000,000.5"),
+        *("1,23,456", "1,2345.6", "1,234.", "1.234,", "0,123.5", "1,234 567", "1 234 56", "1  234", "1234 567"),
+        *("1,234,", "1,234,567e5", "1.234,5e3", ",234.5", "1,,234", "1 234'567", "$", "%", "%5"),
+        *("$5%", "$5$", "5%%", "€", "$ ", "$$5", "−", "−−5", "-−5", "$.", "$,", "(%)", "€%"),
+        *("(-5)", "(+5)", "()", "(", "(5", "5)", "((5))", "( 5 )", "-(5)", "$(5)", "5-", "- 5", "-$-5"),
+        *("5  %", "$  5", "5€€", "USD 5", "5 kr", "1\t000", "\xe2\x88", "¢5", "5 % x", "1\u2009000"),
+        *("1\0", "\0", "na\0", "\0na", "true\0", "\x1b[31m1", "=cmd|' /C calc'!A0", "<b>1</b>"),
         *("1e5.5", ",", "..", "-."),
         *("nullx", "none of it", "yesno", "truey", "ｔrue", "ﬁ", "n a", "n/a/", "none", "?", ".", "-", "??"),
         *("+.", "+,", ".e5", ",e5", "--"),
@@ -83,10 +107,38 @@ def class_of(cell):
         return MISSING
     if lower in ("true", "false", "yes", "no"):
         return TRUTH
-    for mark, kind in ((".", POINT), (",", COMMA)):
-        if number_pattern(mark).fullmatch(cell):
-            return kind if mark in cell else WHOLE
-    return TEXT if day_of(cell) is None else DATE
+    with_point, with_comma = meant(cell, "."), meant(cell, ",")
+    if with_point is None and with_comma is None:
+        return TEXT if day_of(cell) is None else DATE
+    if with_point is None or with_comma is None:
+        return COMMA if with_point is None else POINT
+    if with_point == with_comma:
+        return WHOLE
+    return EITHER_POINT if "." in cell else EITHER_COMMA
+
+
+CURRENCY, SPACE = "[$€£¥₹]", "[ \xa0\u202f]?"
+PLAIN = r"(?:[0-9]++{mark}?[0-9]*+|{mark}[0-9]++)(?:[eE][+-]?[0-9]++)?"
+THOUSANDS = r"[1-9][0-9]{{0,2}}(?:{apart}[0-9]{{3}})++(?:{mark}[0-9]++)?"
+
+
+def meant(cell, mark):
+    """The digits of a number with this decimal mark, as Python writes them, with their sign; None if it is none."""
+    sign = ""
+    if found := re.fullmatch(r"\(([^+\u2212-].*)\)", cell, re.DOTALL):
+        sign, cell = "-", found[1]
+        if re.match(f"{CURRENCY}{SPACE}[+\u2212-]", cell):
+            return None
+    elif found := re.fullmatch(f"({CURRENCY}{SPACE})?([+\u2212-])(.*)", cell, re.DOTALL):
+        sign, cell = ("+" if found[2] == "+" else "-"), (found[1] or "") + found[3]
+    if found := re.fullmatch(f"{CURRENCY}{SPACE}([0-9.,].*)|([0-9.,].*?){SPACE}(?:{CURRENCY}|%)", cell, re.DOTALL):
+        cell = found[1] or found[2]
+    if re.fullmatch(PLAIN.format(mark=re.escape(mark)), cell):
+        return sign.replace("+", "") + cell.replace(mark, ".")
+    for apart in (",", ".", "'", "’", " ", "\xa0", "\u202f"):
+        if apart != mark and re.fullmatch(THOUSANDS.format(apart=re.escape(apart), mark=re.escape(mark)), cell):
+            return sign.replace("+", "") + cell.replace(apart, "").replace(mark, ".")
+    return None
 
 
 def day_of(cell):
@@ -107,9 +159,8 @@ def day_of(cell):
 
 
 def value_of(cell, mark):
-    if not number_pattern(mark).fullmatch(cell.strip(BLANKS)):
-        return math.nan
-    value = float(cell.strip(BLANKS).replace(mark, "."))
+    digits = meant(cell.strip(BLANKS), mark)
+    value = math.nan if digits is None else float(digits)
     return value if math.isfinite(value) else math.nan
 
 
@@ -144,6 +195,21 @@ almost_numbers = st.builds(
     tails,
     st.sampled_from(["", "e5", "E-7", "e+", "e"]),
 )
+before, after = (
+    st.sampled_from(["", "$", "€ ", "-£", "¥-", "₹\xa0", "(", "($", "−", "+"]),
+    st.sampled_from(["", "%", " %", "€", "\u202f€", " $", ")", "%)", " €)", "-", "e5"]),
+)
+groups = st.lists(st.text("0123456789", min_size=2, max_size=4) | st.sampled_from(["000", "123"]), max_size=4)
+written_numbers = st.builds(
+    lambda before, first, apart, rest, mark, tail, after: before + apart.join([first, *rest]) + mark + tail + after,
+    before,
+    st.text("0123456789", max_size=4),
+    st.sampled_from([",", ".", "'", "’", " ", "\xa0", "\u202f", ""]),
+    groups,
+    st.sampled_from(["", ".", ","]),
+    st.text("0123456789", max_size=20),
+    after,
+)
 LIKE_A_DATE = r"[0-3]\d{3}-[01]\d-[0-3]\d([T ][0-2]\d:[0-6]\d(:[0-6]\d(\.\d{1,20})?)?(Z|[+-][0-2]\d(:?[0-6]\d)?)?)?"
 almost_dates = st.one_of(
     st.from_regex(LIKE_A_DATE, fullmatch=True),
@@ -154,7 +220,9 @@ words = st.sampled_from([*WORDS, "true", "yes", "no", "false"]).flatmap(
     lambda word: st.tuples(*[st.sampled_from([c.lower(), c.upper()]) for c in word]).map("".join)
 )
 padding = st.text(BLANKS + "\xa0", max_size=2)
-anything = st.builds("{}{}{}".format, padding, st.one_of(some_cells, almost_numbers, almost_dates, words), padding)
+anything = st.builds(
+    "{}{}{}".format, padding, st.one_of(some_cells, almost_numbers, written_numbers, almost_dates, words), padding
+)
 
 
 @given(st.lists(anything, max_size=30))
@@ -169,6 +237,34 @@ def test_classes_and_values_are_those_of_the_rule(given_cells):
     truth = {"true": 1, "yes": 1, "false": 0, "no": 0}
     bare = [cell.strip(BLANKS) for cell in given_cells]
     assert as_truths(got).tolist() == [truth.get(cell.lower(), -1) if cell.isascii() else -1 for cell in bare]
+
+
+@given(st.one_of(written_numbers, almost_numbers, some_cells))
+def test_plain_python_reads_the_same(cell):
+    """The twin that reads what is typed, and what the kernels leave to it."""
+    for mark in ".,":
+        value = read_number(cell, mark)
+        assert bits([math.nan if value is None else value]) == bits([value_of(f"{cell}", mark)]) or cell != cell.strip()
+    assert is_number(cell) == (meant(cell, ".") is not None or meant(cell, ",") is not None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "point", "comma"),
+    [
+        ("1,234", 1234, 1.234), ("1.234", 1.234, 1234), ("-1,234", -1234, -1.234), ("$1,234.50", 1234.5, None),
+        ("1.234,50 €", None, 1234.5), ("1'234.50", 1234.5, None), ("(1,234.50)", -1234.5, None), ("12 %", 12, 12),
+        ("1,234,567", 1234567, None), ("1.234.567", None, 1234567), ("−5", -5, -5), ("0,125", None, 0.125),
+        ("$9,007,199,254,740,993", 9007199254740992, None), ("9,007,199,254,740,993.1", 9007199254740993.1, None),
+        ("£0.1", 0.1, None), ("1 234 567,891", None, 1234567.891), ("(0)", -0.0, -0.0), ("$1e400", None, None),
+        ("€1" + ".000" * 200, None, None),
+        ("123 456 789 012 345 678 901", 123456789012345678901, 1.2345678901234568e20),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_write_them(cell, point, comma):
+    for mark, value in ((".", point), (",", comma)):
+        expected = [math.nan if value is None else float(value)]
+        assert bits(as_numbers(column([cell]), mark)) == bits(expected)
+        assert bits(as_numbers(column([f"\t{cell} ", "x"]), mark)) == bits([*expected, math.nan])
 
 
 # ---------------------------------------------------------------- values
@@ -331,7 +427,7 @@ def test_nothing_depends_on_how_a_column_is_held(name):
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
 def test_no_cells(kind):
     for empty in (pa.array([], kind), pa.chunked_array([], kind), pa.array(["1"], pa.string()).cast(kind).slice(1)):
-        assert count_classes(empty).tolist() == [0] * 7
+        assert count_classes(empty).tolist() == [0] * CLASSES
         for function in (classes, as_days, as_truths, as_texts, lambda got: as_numbers(got, ",")):
             assert len(function(empty)) == 0
 
@@ -339,7 +435,7 @@ def test_no_cells(kind):
 @pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
 def test_nulls_alone(kind):
     nulls = pa.nulls(9, kind)
-    assert count_classes(nulls).tolist() == [9] + [0] * 6
+    assert count_classes(nulls).tolist() == [9] + [0] * (CLASSES - 1)
     assert np.isnan(as_numbers(nulls, ".")).all()
     assert np.isnan(as_days(nulls)).all()
     assert (as_truths(nulls) == -1).all()

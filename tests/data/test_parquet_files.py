@@ -140,7 +140,7 @@ def test_what_is_not_parquet_is_named(folder, content, words):
 
 def test_a_pipe_is_refused(folder):
     os.mkfifo(folder / "x.parquet")
-    assert "x.parquet is not a file that can be read twice" in message(ParquetTable, folder)
+    assert "x.parquet cannot be read twice" in message(ParquetTable, folder)
 
 
 def test_columns_in_folder_names_are_refused(tmp_path):

@@ -37,7 +37,27 @@ def test_blank_lines_before_the_header(tmp_path, before, end):
 
 def test_blanks_in_the_header_line_are_cells(tmp_path):
     assert read(write(tmp_path / "x.csv", "\n\n a\t b\n1\t2\n")) == {"a": ["1"], "b": ["2"]}
-    assert "column 1 of" in message(open_file, write(tmp_path / "x.csv", "\n\ta\n1\t2\n"))
+    assert read(write(tmp_path / "x.csv", "\n\ta\n1\t2\n")) == {"a": ["2"]}
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "notes"),
+    [
+        ('"","a","b"', ["a", "b"], ("Column 1 has no name and is ignored.",)),  # write.csv of R
+        (",a,b", ["a", "b"], ("Column 1 has no name and is ignored.",)),  # to_csv of pandas
+        ("a,  ,b,", ["a", "b"], ("Columns 2, 4 have no names and are ignored.",)),
+        ("a" + "," * 12, ["a"], ("Columns 2, 3, 4, 5, 6, 7, 8, 9, … have no names and are ignored.",)),
+        ("Unnamed: 0,a", ["Unnamed: 0", "a"], ()),
+    ],
+)
+def test_columns_without_a_name_are_ignored(tmp_path, header, names, notes):
+    cells = [str(i) for i in range(header.count(",") + 1)]
+    path = write(tmp_path / "x.csv", f"{header}\n{','.join(cells)}\n{cells[0]}\n")
+    file = open_file(path)
+    assert (list(file.columns), file.notes) == (names, notes)
+    places = [i for i, name in enumerate(header.replace('"', "").split(",")) if name.strip()]
+    assert read(path) == {name: [cells[i], None] for name, i in zip(names, places, strict=True)}
+    assert file.select(names[:1]).notes == notes
 
 
 @pytest.mark.parametrize("content", ["a,b", "a,b\n", "a,b\r\n\r\n", "a,b\n \n\t\n"])

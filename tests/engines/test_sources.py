@@ -12,7 +12,7 @@ import pytest
 
 from parquet_files import write_groups
 from privreg import ParquetTable
-from privreg.data.cells import MISSING
+from privreg.data.cells import CLASSES, MISSING
 from privreg.data.files import open_file
 from privreg.data.schema import CATEGORY, NUMBER, Column, Schema, declared_columns
 from privreg.engines import parquet as parquet_engine
@@ -345,7 +345,7 @@ def test_no_rows(name, frame, tmp_path, monkeypatch):
     empty = frame.iloc[:0]
     types, source = opened(form, empty, tmp_path / "d")
     assert source.n_rows == 0
-    assert source.total_cells(CountClasses(tuple(COLUMNS)), COLUMNS).tolist() == [[0] * 7] * len(COLUMNS)
+    assert source.total_cells(CountClasses(tuple(COLUMNS)), COLUMNS).tolist() == [[0] * CLASSES] * len(COLUMNS)
     assert {k: (v, c.tolist()) for k, (v, c) in common_values(source, TEXTS, 1).items()} == dict.fromkeys(
         TEXTS, ([], [])
     )

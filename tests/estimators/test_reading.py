@@ -18,8 +18,9 @@ from privreg import (
     SchemaError,
     SchemaReader,
     SubLasso,
+    open_file,
 )
-from privreg.data.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
+from privreg.data.cells import CLASSES, COMMA, DATE, EITHER_COMMA, EITHER_POINT, MISSING, POINT, TEXT, TRUTH, WHOLE
 from privreg.data.raw import ColumnType
 from privreg.data.schema import Column
 from privreg.engines.base import Types
@@ -148,15 +149,17 @@ def test_without_delta_there_is_no_discovery(make):
 # ---- decisions
 
 
-def counts(missing=0, whole=0, point=0, comma=0, date=0, truth=0, text=0):
+def counts(missing=0, whole=0, point=0, comma=0, date=0, truth=0, text=0, either_point=0, either_comma=0):
     found = np.zeros(CLASSES)
     found[[MISSING, WHOLE, POINT, COMMA, DATE, TRUTH, TEXT]] = missing, whole, point, comma, date, truth, text
+    found[[EITHER_POINT, EITHER_COMMA]] = either_point, either_comma
     return found
 
 
-def told_kind(told, named=False, levels=None):
+def told_kind(told, named=False, levels=None, semicolons=False):
     """The column that is made of these noisy counts of its classes, in a table of N records."""
     public, source = opened(pd.DataFrame({"c": pd.Series(["a"] * N, dtype=object)}))
+    public = replace(public, semicolons=semicolons)
     if named:
         public = replace(public, named=frozenset(["c"]))
     instead = {1: told} | ({} if levels is None else {2: levels})
@@ -171,9 +174,16 @@ def told_kind(told, named=False, levels=None):
         (counts(point=N), "number", "."),
         (counts(comma=N), "number", ","),
         (counts(whole=600, point=250, comma=150), "number", "."),
-        (counts(whole=600, point=150, comma=250), "number", ","),  # 100 more, of a noise of 33
+        (counts(whole=600, point=130, comma=270), "number", ","),  # 140 more, of a noise of 33 each
         (counts(whole=600, point=180, comma=220), "number", "."),  # which may be noise
         (counts(whole=600, point=200, comma=200), "number", "."),
+        (counts(either_comma=N), "number", "."),  # thousands
+        (counts(either_comma=600, whole=400), "number", "."),
+        (counts(either_comma=600, whole=200, comma=200), "number", ","),
+        (counts(either_comma=600, whole=260, comma=140), "number", "."),  # of these a mistake would make a thousandth
+        (counts(either_point=N), "number", "."),  # decimals
+        (counts(either_point=700, comma=300), "number", ","),  # 1.234 beside 1.234,50
+        (counts(either_point=400, either_comma=400, text=200), "number", "."),
         (counts(date=N), "date", "."),
         (counts(truth=N), "boolean", "."),
         (counts(text=N), "category", "."),
@@ -191,6 +201,30 @@ def test_the_kind_that_most_values_have(told, kind, mark):
     assert column.found == (kind == "category")
     if kind == "boolean":
         assert (column.levels, column.reference) == (TRUTHS, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "mark"),
+    [
+        (counts(either_comma=N), ","),  # three decimals, of a program that writes decimal commas
+        (counts(either_comma=700, whole=300), "."),  # thousands: three decimals would be everywhere
+        (counts(either_point=N), "."),
+        (counts(either_point=500, either_comma=500), "."),
+        (counts(either_comma=500, point=500), "."),
+        (counts(either_point=500, comma=500), ","),
+        (counts(whole=N), "."),
+    ],
+)
+def test_decimal_marks_between_semicolons(told, mark):
+    column = told_kind(told, semicolons=True)
+    assert (column.kind, column.mark) == ("number", mark)
+
+
+def test_numbers_that_were_declared_have_a_mark_too(tmp_path):
+    (tmp_path / "x.csv").write_text("a;y\n" + "1,5;2,5\n" * 3000)
+    reader = SchemaReader(2.0, 1e-6, ranges={"a": (0, 9)}, random_state=0).fit(open_file(tmp_path / "x.csv"))
+    assert [column.mark for column in reader.schema_] == [",", ","]
+    assert [column.left_out for column in reader.schema_] == ["", ""]
 
 
 @pytest.mark.parametrize(

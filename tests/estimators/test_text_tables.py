@@ -272,3 +272,12 @@ def test_a_target_without_numbers_is_told(tmp_path):
     assert any(text.startswith("Most records have no number in the target column") for text in model.warnings_)
     assert any(text.startswith("Almost no record has a value in every column") for text in model.warnings_)
     assert model.selected_features_ == []
+
+
+def test_a_date_is_said_to_count_days():
+    rng = np.random.default_rng(0)
+    day = rng.integers(0, 20_000, 5000)
+    frame = pd.DataFrame({"when": (np.datetime64("1970-01-01") + day).astype(str), "x": rng.normal(size=5000)})
+    model = PrivateLinearRegression(5.0, 1e-6, random_state=0).fit(frame, day / 1000 + rng.normal(size=5000))
+    assert "when: in days since 1970-01-01." in model.summary()
+    assert model.coef_[0] == pytest.approx(0.001, rel=0.2)

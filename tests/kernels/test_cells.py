@@ -5,9 +5,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privreg.data.text_header import number_pattern
+from privreg.data.written_numbers import is_number, read_number
 from privreg.kernels import cells
-from privreg.kernels.cells import COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE, Cells
+from privreg.kernels.cells import Cells
+from privreg.kernels.classes import (
+    CLASSES,
+    COMMA,
+    DATE,
+    EITHER_COMMA,
+    EITHER_POINT,
+    MISSING,
+    POINT,
+    TEXT,
+    TRUTH,
+    WHOLE,
+)
 
 WORDS = np.array([cells.packed(word) for word in ("", "na")], np.int64)
 
@@ -22,13 +34,13 @@ def buffers(given_cells, offset_type=np.int32, before=b"", after=b""):
 def classes_in(column):
     out = np.empty(column.offsets.size - 1, np.uint8)
     cells.classes(column, WORDS, out)
-    np.testing.assert_array_equal(np.bincount(out, minlength=7), cells.count_classes(column, WORDS))
+    np.testing.assert_array_equal(np.bincount(out, minlength=CLASSES), cells.count_classes(column, WORDS))
     return out.tolist()
 
 
 def test_classes():
-    given_cells = [b"", b" Na ", b"1", b"1.", b",1", b"2000-02-29", b"YES", b"x", b"null"]
-    meant = [MISSING, MISSING, WHOLE, POINT, COMMA, DATE, TRUTH, TEXT, TEXT]
+    given_cells = [b"", b" Na ", b"1", b"1.", b",1", b"1.000", b"1,000", b"2000-02-29", b"YES", b"x", b"null"]
+    meant = [MISSING, MISSING, WHOLE, POINT, COMMA, EITHER_POINT, EITHER_COMMA, DATE, TRUTH, TEXT, TEXT]
     assert classes_in(buffers(given_cells)) == meant
     assert classes_in(buffers(given_cells, np.int64, b"1", b"2")) == meant
 
@@ -51,8 +63,10 @@ def test_nulls_are_missing_wherever_the_bits_begin(shift):
 def test_numbers_are_those_of_the_pattern_whatever_comes_after_them(cell, after):
     """Kernels look at sixteen bytes at once where there are as many, which may be those of other cells."""
     bare = cell.strip().decode()
-    kinds = [kind for mark, kind in ((".", POINT), (",", COMMA)) if number_pattern(mark).fullmatch(bare)]
+    kinds = [kind for mark, kind in ((".", POINT), (",", COMMA)) if is_number(bare, mark)]
     meant = TEXT if not kinds else WHOLE if len(kinds) == 2 else kinds[0]
+    if meant == WHOLE and read_number(bare, ".") != read_number(bare, ","):
+        meant = EITHER_POINT if "." in bare else EITHER_COMMA
     if not bare:
         meant = MISSING
     assert classes_in(buffers([cell], after=after)) == [meant]

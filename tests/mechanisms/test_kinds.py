@@ -19,7 +19,10 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
 
 CELLS = {
-    TEXT: ["", "NA", None, "1", "1.5", "1,5", "2020-01-31", "2020-02-31", "yes", "x", "1,5.5", " ", "1e400", "-"],
+    TEXT: [
+        *("", "NA", None, "1", "1.5", "1,5", "2020-01-31", "2020-02-31", "yes", "x", "1,5.5", " ", "1e400", "-"),
+        *("1,234", "1.234", "$5"),
+    ],
     NUMBER: [0.0, 1.5, np.nan, np.inf, -np.inf, 1e308, -0.0],
     TIME: [0.0, -1.5, np.nan],
     BOOLEAN: [1, 0, -1],
@@ -110,4 +113,4 @@ def test_all_columns_of_a_table(kind):
     frame = FRAMES[kind]({"t": ["1", "x", None], "n": [1.5, None, 2.5], "b": [True, False, True]})
     _, source = open_source(frame, np.zeros(3), OpenOptions())
     found = source.total_cells(CountClasses(("n", "t", "b")), ["n", "t", "b"])
-    assert found.tolist() == [[1, 0, 2, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 3, 0]]
+    assert found.tolist() == [[1, 0, 2, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 3, 0]]

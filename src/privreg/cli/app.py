@@ -18,6 +18,7 @@ from privreg.cli.fit import check, fit, select
 from privreg.cli.plan import plan
 from privreg.cli.predict import predict
 from privreg.cli.schema import schema
+from privreg.cli.standard_input import said
 from privreg.cli.verify import verify
 from privreg.errors import BudgetRefusedError, PrivregError
 
@@ -78,7 +79,7 @@ class Command(TyperCommand):
             message, status = str(error), 3 if isinstance(error, BudgetRefusedError) else 2
         except OSError as error:
             message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-        typer.echo(f"{ctx.command_path}: {' '.join(message.split())}", err=True)
+        typer.echo(f"{ctx.command_path}: {' '.join(said(message).split())}", err=True)
         raise typer.Exit(status)
 
 

@@ -25,6 +25,7 @@ from privreg.data.columns import (
 from privreg.data.expressions import read_condition
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.formula import read_formula
+from privreg.data.text_stream import checked_encoding
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
@@ -61,6 +62,7 @@ class Job:
     categories: Path | None = None
     range: list[str] | None = None
     missing: str = "drop"
+    encoding: str | None = None
     schema: Path | None = None
     person: str | None = None
     rows_per_person: int = 1
@@ -141,13 +143,16 @@ def check_select(job: Job) -> Opened:
     return open_table(job)
 
 
-def check_predict(model: Path, data: Path, out: Path | None, keep: list[str], force: bool) -> None:
+def check_predict(
+    model: Path, data: Path, encoding: str | None, out: Path | None, keep: list[str], force: bool
+) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
     if out is not None and format_to_write(out) is None:
         raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
-    names = header_names(data)
+    _check_encoding(encoding)
+    names = header_names(data, encoding)
     if names is not None:
         read_kept(keep, names, data)
 
@@ -179,7 +184,16 @@ def check_method(job: Job) -> str:
     return method
 
 
+def _check_encoding(encoding: str | None) -> None:
+    if encoding is not None:
+        try:
+            checked_encoding(encoding)
+        except ValueError as error:
+            raise ValueError(f"--{error}") from None
+
+
 def _check_people(job: Job) -> None:
+    _check_encoding(job.encoding)
     if job.rows_per_person != 1 and job.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
     if job.missing not in ("drop", "fill"):
@@ -190,10 +204,10 @@ def _check_people(job: Job) -> None:
 
 def open_table(job: Job) -> Opened:
     """The file of a job, and its columns. Of text the header alone is looked at first."""
-    file, names = None, header_names(job.data)
+    file, names = None, header_names(job.data, job.encoding)
     with stages("looking at the columns"):
         if names is None:
-            file = open_file(job.data)
+            file = open_file(job.data, job.encoding)
             names = list(file.columns)
         features = read_names("--features", job.features or [], names)
         drop = read_names("--drop", job.drop or [], names)
@@ -206,7 +220,7 @@ def open_table(job: Job) -> Opened:
             formula = read_formula(job.formula, [name for name in names if name != job.person])
             chosen = None, formula.columns, [], job.person, levels
         choose_names(names, job.data, *chosen)
-        file = file or open_file(job.data)
+        file = file or open_file(job.data, job.encoding)
         columns = choose_columns(file, *chosen)
         used = [*columns.features, columns.target, columns.person]
         also = [] if condition is None else [name for name in condition.columns if name not in used]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from privreg.cli.standard_input import data_path
+
 
 def _number(given: str | Decimal) -> Decimal:
     """An exact decimal number."""
@@ -29,9 +31,15 @@ def whole_or_auto(text: str) -> int | str:
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV or Parquet file with one record per row; or many Parquet files: a folder, or 'data/*.parquet'.",
+        help="CSV, TSV or Parquet file with one record per row, or - for standard input; "
+        "or many Parquet files: a folder, or 'data/*.parquet'.",
+        callback=data_path,
         show_default=False,
     ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Encoding of CSV or TSV, such as latin-1 or cp1252. Default: UTF-8."),
 ]
 Engine = Annotated[
     str, typer.Option(metavar="auto|dask", help="auto works here; dask lets workers of a cluster read Parquet files.")

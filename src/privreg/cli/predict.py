@@ -9,13 +9,19 @@ from typing import Annotated
 import typer
 
 from privreg.cli import options
+from privreg.cli.standard_input import data_path
 from privreg.cli.terminal import stages
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file that privreg fit --out wrote.", show_default=False)],
     data: Annotated[
-        Path, typer.Argument(help="CSV, TSV or Parquet, one file or many, of any size.", show_default=False)
+        Path,
+        typer.Argument(
+            help="CSV, TSV or Parquet, one file or many, of any size; - for standard input.",
+            callback=data_path,
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
@@ -30,16 +36,19 @@ def predict(
             "--inverse", help="Of a target such as log(pay), predict pay: exp(prediction), a median-type prediction."
         ),
     ] = False,
+    encoding: options.Encoding = None,
     force: options.Force = False,
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     from privreg.cli.check import check_predict
 
-    check_predict(model, data, out, keep or [], force)
-    _write_predictions(model, data, out, keep or [], inverse)
+    check_predict(model, data, encoding, out, keep or [], force)
+    _write_predictions(model, data, encoding, out, keep or [], inverse)
 
 
-def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: list[str], inverse: bool) -> None:
+def _write_predictions(
+    model_file: Path, data: Path, encoding: str | None, out: Path | None, keep: list[str], inverse: bool
+) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
     with stages("loading"):
         import pyarrow as pa
@@ -55,7 +64,7 @@ def _write_predictions(model_file: Path, data: Path, out: Path | None, keep: lis
     features = list(getattr(model, "feature_names_in_", []))
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
-    file = open_file(data)
+    file = open_file(data, encoding)
     needed = model.schema_.used_inputs
     for name in needed:
         if name not in file.columns:

@@ -22,6 +22,7 @@ def schema(
     categories: options.Categories = None,
     range: options.Range = None,
     missing: options.Missing = "drop",
+    encoding: options.Encoding = None,
     person: options.Person = None,
     rows_per_person: options.RowsPerPerson = 1,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the schema, as JSON.")] = None,

@@ -83,7 +83,8 @@ def show_schema(reader: Any, out_file: Any, ledger: dict[str, Any] | None) -> No
             for level, count in zip(column.levels, known, strict=True)
         ]
         missing = "" if column.n_missing is None else part_of(column.n_missing, schema.records)
-        rows.append((shown(column.name), (column.left_out and "left out") or column.kind, missing, ", ".join(shares)))
+        kind = column.kind + (" (decimal comma)" if column.mark == "," else "")
+        rows.append((shown(column.name), "left out" if column.left_out else kind, missing, ", ".join(shares)))
     out.print(grid(("column", "kind", "missing", "levels (share)"), *rows, left=2))
     show_warnings(out, reader.warnings_)
     show_receipt(out, reader.receipt_)

@@ -29,6 +29,8 @@ class DataFile:
     typed = False  # whether the file itself says what kind its columns are; if not, all are text
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
     unoffered: frozenset[str] = frozenset()  # columns that no model is to use: a filter needs them
+    notes: tuple[str, ...] = ()  # what to know about the names of its columns, in sentences
+    semicolons = False  # whether these are between the cells: then commas are rather decimal marks
 
     def __init__(self, path: Path | str, columns: dict[str, str]) -> None:
         self.path = path  # as messages show it

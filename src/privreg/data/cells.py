@@ -1,8 +1,8 @@
 """Columns of text as arrow has them, whatever they come from; each cell is read by a fixed rule that looks at it alone.
 
-- Blanks (ASCII) around a cell are no part of it. Its class is one of seven, as kernels/cells.py tells.
-- A number is an optional sign, digits with at most one decimal mark among, before or after them, and an optional
-  exponent (``-1``, ``+.5``, ``1.``, ``2e-3``); its value is the nearest float64, and beyond its range it is missing.
+- Blanks (ASCII) around a cell are no part of it. Its class is one of nine, as kernels/cells.py tells.
+- A number is what kernels/numbers.py tells (``-1``, ``+.5``, ``2e-3``, ``$1,234.50``, ``1.234,50 €``, ``12 %``); its
+  value is the nearest float64, and beyond its range it is missing. That of 12 % is 12.
 - Text is missing if it is one of the words for it (`MISSING` of text_header.py), or if it is not UTF-8.
 
 No value raises or warns, whatever bytes a cell has, and nothing depends on how the column is cut into chunks.
@@ -18,18 +18,43 @@ from numpy.typing import NDArray
 
 from privreg._types import Float64, Int64
 from privreg.data.arrow_types import is_text
-from privreg.data.text_header import BLANKS, read_number
+from privreg.data.text_header import BLANKS
 from privreg.data.text_header import MISSING as _WORDS
+from privreg.data.written_numbers import read_number
 from privreg.kernels import cells as kernels
-from privreg.kernels.cells import CLASSES, COMMA, DATE, MISSING, POINT, TEXT, TRUTH, WHOLE
+from privreg.kernels.classes import (
+    CLASSES,
+    COMMA,
+    DATE,
+    EITHER_COMMA,
+    EITHER_POINT,
+    MISSING,
+    POINT,
+    TEXT,
+    TRUTH,
+    WHOLE,
+)
+from privreg.kernels.numbers import ODD, PLAIN
 
-__all__ = ["CLASSES", "COMMA", "DATE", "MISSING", "POINT", "TEXT", "TRUTH", "WHOLE", "is_text"]
+__all__ = [
+    "CLASSES",
+    "COMMA",
+    "DATE",
+    "EITHER_COMMA",
+    "EITHER_POINT",
+    "MISSING",
+    "POINT",
+    "TEXT",
+    "TRUTH",
+    "WHOLE",
+    "is_text",
+]
 
 _MISSING = np.array([kernels.packed(word) for word in _WORDS], np.int64)
 
 
 def classes(cells: pa.Array | pa.ChunkedArray) -> NDArray[np.uint8]:
-    """The class of each cell: `MISSING`, `WHOLE`, `POINT`, `COMMA`, `DATE`, `TRUTH` or `TEXT`."""
+    """The class of each cell."""
 
     def work(chunk: pa.Array, out: Any) -> None:
         kernels.classes(_buffers(chunk), _MISSING, out)
@@ -54,7 +79,7 @@ def as_numbers(cells: pa.Array | pa.ChunkedArray, mark: str) -> Float64:
     def work(chunk: pa.Array, out: Any) -> None:
         how = np.empty(out.size, np.uint8)
         blank = kernels.numbers(_buffers(chunk), ord(mark), out, how)
-        for kind, read in ((kernels.PLAIN, _plain_numbers), (kernels.ODD, _odd_numbers)):
+        for kind, read in ((PLAIN, _plain_numbers), (ODD, _odd_numbers)):
             if (which := how == kind).any():
                 texts = chunk.filter(pa.array(which))
                 out[which] = read(pc.ascii_trim(texts, BLANKS) if blank else texts, mark)

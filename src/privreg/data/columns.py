@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privreg.data.schema import checked_range
-from privreg.data.text_header import like_a_record, read_number
+from privreg.data.text_header import like_a_record
+from privreg.data.written_numbers import read_number
 from privreg.errors import SchemaError
 
 if TYPE_CHECKING:

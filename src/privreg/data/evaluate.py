@@ -125,11 +125,11 @@ _CELLS: dict[str, Callable[[Raw, Any], Float64]] = {
 }
 
 
-def any_numbers(raw: Raw) -> Float64:
-    """The numbers in cells where the decimal mark is not known: a point, or else a comma."""
-    values = numbers_in_raw(raw)
+def any_numbers(raw: Raw, marks: str = ".,") -> Float64:
+    """The numbers in cells where the decimal mark is not known: the first of these, or else the second."""
+    values = numbers_in_raw(raw, marks[0])
     if raw.kind == TEXT:
-        values = np.where(np.isnan(values), numbers_in_raw(raw, ","), values)
+        values = np.where(np.isnan(values), numbers_in_raw(raw, marks[1]), values)
     return _finite(values)
 
 

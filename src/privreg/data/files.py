@@ -9,11 +9,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from privreg.data.base import DataFile
+from privreg.data.packing import Unpacked, packing_of
 from privreg.errors import SchemaError
 
 
@@ -28,6 +30,7 @@ class Format(NamedTuple):
     folders: bool = False  # whether a folder, or a pattern, stands for files of this format
     in_place: bool = False  # whether estimators take the file itself, and read it part by part
     writes: bool = False  # whether predictions can be written so
+    packed: bool = False  # whether a compressed file is read, too
 
     def recognises(self, path: Path, start: bytes | None) -> bool:
         """Whether a file that starts so is of this format. A folder or a pattern has no start."""
@@ -56,20 +59,15 @@ TEXT = Format(
     magic=b"",
     header="privreg.data.text_header:header_names",
     writes=True,
+    packed=True,
 )
 FORMATS = [PARQUET, TEXT]  # the first that recognises a file; text, which has no mark of its own, is the last
 
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 _REFUSED = {
-    b"\x1f\x8b": "is compressed (gzip): unpack it first",
-    b"BZh": "is compressed (bzip2): unpack it first",
     b"PK\x03\x04": "is a zip archive or an Excel workbook: unpack it, or {advice}, first",
-    b"\x28\xb5\x2f\xfd": "is compressed (zstd): unpack it first",
-    b"\xfd7zXZ": "is compressed (xz): unpack it first",
     b"PARE": "is encrypted Parquet: decrypt it first",
-    b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
-    b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
 }
 # Perhaps after blanks or a byte order mark. The first line is no header but may be a record, which must not be shown.
 _MARKUP = {
@@ -80,25 +78,46 @@ _MARKUP = {
 }
 
 
-def open_file(path: str | Path) -> DataFile:
+def open_file(path: str | Path, encoding: str | None = None) -> DataFile:
     """Read the schema of a file, or of the files that a folder or a pattern like ``*.parquet`` stands for.
+
+    Text may be compressed. It is UTF-8, or UTF-16 with a byte order mark, unless `encoding` says otherwise, such as
+    ``"latin-1"``.
 
     What the operating system refuses is an OSError, an unusable file a SchemaError.
     """
-    file: DataFile = format_of(Path(path)).load()(Path(path))
+    file: DataFile = _format_for(Path(path), encoding).load()(Path(path), *_given(encoding))
     return file
 
 
-def header_names(path: Path) -> list[str] | None:
+def header_names(path: Path, encoding: str | None = None) -> list[str] | None:
     """The names of the columns, if the format can tell them at once; None if arrow must be loaded for its schema."""
-    header = format_of(path).header
-    return None if header is None else resolve_name(header)(path)
+    header = _format_for(path, encoding).header
+    return None if header is None else resolve_name(header)(path, *_given(encoding))
+
+
+def _given(encoding: str | None) -> tuple[str, ...]:
+    return () if encoding is None else (encoding,)
+
+
+def _format_for(path: Path, encoding: str | None) -> Format:
+    found = format_of(path)
+    if encoding is not None and found is not TEXT:
+        raise SchemaError(f"{path} is {found.name}, which has an encoding of its own: leave the encoding out")
+    return found
 
 
 def format_of(path: Path) -> Format:
     """The format of a file, a folder or a pattern. Refuses what is known to be of no use."""
     start = None if stands_for_many(path) else first_bytes(path)
+    packing = None if start is None else packing_of(start)
+    if packing is not None:
+        start = _unpacked_start(path)
     found = next(known for known in FORMATS if known.recognises(path, start))
+    if packing is not None and not found.packed:
+        raise SchemaError(f"{path} is {found.name}, compressed with {packing}: unpack it first")
+    if packing is not None and packing_of(start or b"") is not None:
+        raise SchemaError(f"{path} is compressed twice: unpack it first")
     if found is TEXT and start is not None:
         check_start(path, start)
     return found
@@ -118,8 +137,16 @@ def first_bytes(path: Path) -> bytes:
     """The start of a file. Refuses what cannot be read twice."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise SchemaError(f"{path} is not a file that can be read twice; save the data in a file first")
+        raise SchemaError(f"{path} cannot be read twice: save the data in a file, or give - and pipe it in")
     with path.open("rb") as file:  # a directory gives IsADirectoryError here
+        start = file.read(64)
+    if not start:
+        raise SchemaError(f"{path} is empty")
+    return start
+
+
+def _unpacked_start(path: Path) -> bytes:
+    with closing(Unpacked(path)) as file:
         start = file.read(64)
     if not start:
         raise SchemaError(f"{path} is empty")
@@ -128,7 +155,9 @@ def first_bytes(path: Path) -> bytes:
 
 def check_start(path: Path, start: bytes) -> None:
     """Raise SchemaError, with what to do, for a file that starts like one of no use."""
-    bare = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if (packing := packing_of(start)) is not None:
+        raise SchemaError(f"{path} is compressed ({packing}): unpack it first")
+    bare = start.lstrip(b"\xef\xbb\xbf\xff\xfe").replace(b"\0", b"").lstrip()  # also in UTF-16
     for found, refused in ((start, _REFUSED), (bare, _MARKUP)):
         for magic, message in refused.items():
             if found.startswith(magic):

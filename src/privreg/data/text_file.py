@@ -2,8 +2,9 @@
 
 Nothing of the records decides how the others are read: the file shows its header line and no kinds of columns. A line
 of text is a record, so that no record can reach into another. A line with too few or too many cells, with a quote that
-is not closed, or too long is a record whose cells are all missing; so is a cell that is not UTF-8. A blank line is no
-record. No bytes after the header line raise an error. How lines are cut into cells: kernels/delimited.py.
+is not closed, or too long is a record whose cells are all missing; so is a cell that is not in the file's encoding. A
+blank line is no record. No bytes after the header line raise an error, unless they are compressed and cannot be
+unpacked. How lines are cut into cells: kernels/delimited.py.
 """
 
 import csv
@@ -22,8 +23,9 @@ import pyarrow.csv as pa_csv
 from privreg.data.base import DataFile
 from privreg.data.files import has_end
 from privreg.data.text_header import header_line, read_header
+from privreg.data.text_stream import TextStream
 from privreg.kernels import delimited
-from privreg.kernels.cells import Bytes
+from privreg.kernels.numbers import Bytes
 
 _TABS = (".tsv", ".tab")  # ends of names of files that are written with tabs
 
@@ -33,13 +35,15 @@ _THREADS = min(joblib.cpu_count(), 8)  # that parse, while the next lines are re
 
 
 class TextFile(DataFile):
-    """Delimited text, all of whose columns are text."""
+    """Delimited text, perhaps compressed, all of whose columns are text. It is UTF-8, unless an encoding is given."""
 
     path: Path
 
-    def __init__(self, path: Path) -> None:
-        self._names, self._separator = read_header(path)
-        super().__init__(path, dict.fromkeys(self._names, "text"))
+    def __init__(self, path: Path | str, encoding: str | None = None) -> None:
+        self._encoding, header = encoding, read_header(Path(path), encoding)
+        self._names, self._separator = header
+        super().__init__(Path(path), dict.fromkeys(header.columns, "text"))
+        self.notes, self.semicolons = header.notes, header.separator == ";"
 
     @staticmethod
     def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
@@ -57,9 +61,9 @@ class TextFile(DataFile):
 
     def _tables(self, columns: Sequence[str], identifiers: Sequence[str]) -> Iterator[pa.Table]:
         del identifiers
-        with self.path.open("rb") as file, ThreadPoolExecutor(_THREADS) as pool:
-            header_line(file, self.path)
-            blocks = (pool.submit(self._cells, block, columns) for block in _whole_lines(file))
+        with TextStream(self.path, self._encoding) as stream, ThreadPoolExecutor(_THREADS) as pool:
+            header_line(stream, self.path)
+            blocks = (pool.submit(self._cells, block, columns) for block in _whole_lines(stream))
             yield from filter(len, _in_order(blocks))
 
     def _cells(self, block: Bytes, columns: Sequence[str]) -> pa.Table:
@@ -77,7 +81,7 @@ def _text(offsets: Any, data: Bytes, nulls: int, valid: Bytes) -> pa.Array:
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets), pa.py_buffer(data), bits, nulls)
 
 
-def _whole_lines(file: io.BufferedReader) -> Iterator[Bytes]:
+def _whole_lines(file: TextStream) -> Iterator[Bytes]:
     """The rest of a file in blocks that end where lines do."""
     begun = np.empty(0, np.uint8)  # of a line
     while True:

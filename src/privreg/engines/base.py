@@ -134,6 +134,8 @@ class Types:
     text_target: bool = False  # whether the target is text that is to be read as numbers
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
     others: dict[str, ColumnType] = field(default_factory=dict)  # not offered: a filter may need them
+    notes: tuple[str, ...] = ()  # what to know about the names, in sentences
+    semicolons: bool = False  # whether these are between the cells of a file
 
     @property
     def all(self) -> dict[str, ColumnType]:
@@ -238,7 +240,15 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
     types = {name: table.type_of(name) for name in offered}
-    found = Types(types, table.levels, target, target is not None and not table.typed, table.named)
+    found = Types(
+        types,
+        table.levels,
+        target,
+        target is not None and not table.typed,
+        table.named,
+        notes=table.notes,
+        semicolons=table.semicolons,
+    )
     return found.offering([name for name in offered if name not in table.unoffered])
 
 

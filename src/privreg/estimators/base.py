@@ -312,6 +312,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             ledger,
             None if inputs.formula is None else inputs.formula.text,
             None if inputs.where is None else inputs.where.text,
+            known.public.notes,
         )
 
     def _reading_epsilon(self, budget: Budget) -> float | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privreg._types import Float64
-from privreg.data.cells import COMMA, MISSING, POINT, TRUTH, WHOLE
+from privreg.data.cells import COMMA, EITHER_COMMA, EITHER_POINT, MISSING, POINT, TRUTH, WHOLE
 from privreg.data.cells import DATE as DATES
 from privreg.data.cells import TEXT as TEXTS
 from privreg.data.encode import read_numbers
@@ -38,6 +38,7 @@ MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
 CERTAIN = 2.5  # standard deviations of noise by which it must
 MOSTLY = 0.7  # of the values that are there: numbers, dates or truths, for the column to be of that kind
 KIND_NOISE = 30  # counts of kinds aim at noise of a thirtieth of the records
+EITHER = (EITHER_POINT, EITHER_COMMA)  # classes that are numbers with either mark
 USELESS = 0.2  # part of the records: with more noise, missing values of columns that have a type are not counted at all
 LEVEL_NOISE = 40  # and those of declared levels at a fortieth
 COMMON = 20  # a value that one record in twenty has is to be found
@@ -152,25 +153,36 @@ def _with_kind(reading: _Reading, name: str) -> Column:
     if column is None:
         decreed = name in reading.public.categories
         column = Column(name, CATEGORY, found=True) if decreed else _kind_of(reading, name, counts)
-    elif column.kind == NUMBER and reading.public.types[name].kind == TEXT:
-        column = replace(column, mark=_mark(reading, name))
-    known = {NUMBER: (WHOLE, COMMA if column.mark == "," else POINT), DATE: (DATES,)}
     typed = reading.public.types[name].kind != TEXT
     if typed or column.has_levels:
         lacking, noise = float(counts[MISSING]), reading.class_noise
     else:  # what is not of the kind is missing
-        own = counts[list(known[column.kind])]
-        lacking, noise = reading.records - float(own.sum()), reading.class_noise * sqrt(own.size)
+        mark = _mark(reading, name)
+        column = replace(column, mark=mark)  # also of numbers that were declared
+        known = {NUMBER: [WHOLE, *EITHER, COMMA if mark == "," else POINT], DATE: [DATES]}
+        lacking, noise = _without(reading, counts, known[column.kind])
     column = replace(column, n_missing=max(lacking, 0.0))
     if name in reading.public.named or lacking <= MOST_MISSING * reading.records + CERTAIN * noise:
         return column
     return replace(column, left_out=EMPTY if lacking > 0.9 * reading.records else HALF_EMPTY)
 
 
+def _without(reading: _Reading, counts: Float64, own: list[int]) -> tuple[float, float]:
+    """How many records have no cell of these classes, and the noise of that.
+
+    Each cell is of one class, so this is known twice: from all records, and from the other classes. The less noise one
+    has, the more it counts.
+    """
+    inside, outside = len(own), len(counts) - len(own)
+    total = float(counts[own].sum())
+    lacking = outside * (reading.records - total) + inside * (float(counts.sum()) - total)
+    return lacking / len(counts), reading.class_noise * sqrt(inside * outside / len(counts))
+
+
 def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
     """The kind that most of the values that are there have; text if no other kind has nearly all of them."""
     groups = {
-        NUMBER: counts[WHOLE] + max(counts[POINT], counts[COMMA]),
+        NUMBER: _numbers(counts),
         DATE: counts[DATES],
         BOOLEAN: counts[TRUTH],
         CATEGORY: counts[TEXTS],
@@ -184,10 +196,28 @@ def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
     return Column(name, kind, mark=_mark(reading, name), found=kind == CATEGORY)
 
 
+def _numbers(counts: Float64) -> float:
+    """Cells that are numbers, with the decimal mark that more of them have."""
+    return float(counts[WHOLE] + counts[EITHER_POINT] + counts[EITHER_COMMA] + max(counts[POINT], counts[COMMA]))
+
+
 def _mark(reading: _Reading, name: str | None) -> str:
-    """The decimal mark: a point, unless commas clearly outnumber it."""
-    counts = reading.classes.get(name)
-    return "," if counts is not None and counts[COMMA] - counts[POINT] > CERTAIN * reading.class_noise else "."
+    """The decimal mark: a point, unless commas clearly outnumber it.
+
+    What may be thousands, such as 1,234, does not count: it is read by the mark that other cells have. If these do not
+    tell, it is thousands; but not between semicolons, which programs write where commas are decimal, unless there are
+    also numbers without any mark, as there are below a thousand. Where much may be thousands, and the wrong mark makes
+    a thousandth of it, there must be less doubt.
+    """
+    counts, doubt = reading.classes.get(name), CERTAIN * sqrt(2) * reading.class_noise
+    if counts is None:
+        return "."
+    if counts[EITHER_COMMA] > doubt:
+        doubt *= sqrt(2)
+    commas = counts[COMMA] - counts[POINT]
+    if abs(commas) <= doubt and reading.public.semicolons and counts[WHOLE] <= doubt:
+        commas = counts[EITHER_COMMA] - counts[EITHER_POINT]
+    return "," if commas > doubt else "."
 
 
 def _with_levels(reading: _Reading, columns: dict[str, Column], rows: int) -> tuple[dict[str, Column], float]:
@@ -322,7 +352,6 @@ def _doubts(reading: _Reading) -> list[str]:
     doubts, types = [], reading.public.types
     targets = [None, *(name for name in sorted(reading.public.targets) if types[name].kind == TEXT)]
     for counts in (reading.classes[name] for name in targets if name in reading.classes):
-        numbers = counts[WHOLE] + max(counts[POINT], counts[COMMA])
-        if numbers < reading.records / 2 - CERTAIN * reading.class_noise:
+        if _numbers(counts) < reading.records / 2 - CERTAIN * reading.class_noise:
             doubts.append("Most records have no number in the target column: is it the right one, and the separator?")
     return doubts

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
-from privreg.estimators.schema_notes import assumption_notes, formula_notes, reference_notes
+from privreg.estimators.schema_notes import assumption_notes, date_notes, formula_notes, reference_notes
 from privreg.results.model_file import save_model
 from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
 
@@ -71,7 +71,9 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
 
     def _about_columns(self, rows: list[int]) -> list[str]:
         """What to know to read the coefficients of these rows."""
-        return formula_notes(self.schema_) + reference_notes(self.schema_, rows) + assumption_notes(self.schema_)
+        schema = self.schema_
+        compared = reference_notes(schema, rows) + date_notes(schema, rows)
+        return formula_notes(schema) + compared + assumption_notes(schema)
 
     def _count(self, features: int | None) -> int:
         return len(self._used) if features is None else features

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from privreg._format import listed, number, shown
 from privreg.data.formula import Formula
-from privreg.data.schema import CATEGORY, Schema
+from privreg.data.schema import CATEGORY, DATE, Schema
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
 CERTAIN = 2.5  # standard deviations of noise by which they must be more
@@ -25,7 +25,10 @@ def incomplete(schema: Schema, counted: float, noise: float) -> list[str]:
     share = 1 - counted / schema.records
     certain = share - CERTAIN * noise / schema.records
     if share > 1 - FEW and certain > 0.5:
-        return ["Almost no record has a value in every column: is the separator right, and the target?"]
+        return [
+            "Almost no record has a value in every column: are separator and target right, and is every record of a "
+            "text file in one line, also where cells are quoted?"
+        ]
     if certain < FEW:
         return []
     keep = "" if schema.fill else '; missing="fill" (--missing fill) keeps them'
@@ -61,6 +64,12 @@ def formula_notes(schema: Schema) -> list[str]:
 
 def _columns(formula: Formula) -> str:
     return listed(list(formula.target.columns))
+
+
+def date_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
+    """What one more means of the dates in the model."""
+    dates = [shown(f.name) for f in schema.rows if f.row in set(rows) and schema.columns[f.source].kind == DATE]
+    return [f"{listed(dates)}: in days since 1970-01-01."] if dates else []
 
 
 def assumption_notes(schema: Schema) -> list[str]:

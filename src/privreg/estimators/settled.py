@@ -30,6 +30,7 @@ class Public:
     categories: frozenset[str] = frozenset()  # of those to find out: categories by decree, whatever values they have
     bases: Mapping[str, str] = field(default_factory=dict)  # what their levels are to be compared with
     targets: frozenset[str] = frozenset()  # columns that only the target of a formula is made from
+    semicolons: bool = False  # whether these are between the cells of the file
 
     @property
     def to_find(self) -> list[str]:
@@ -77,12 +78,22 @@ def settle(
             taken.append(name)
         column = _settled(name, kind, levels, bounds.get(name))
         columns[name] = _coded(column, coded[name]) if name in coded else column
-    notes = (f"The levels of {listed(taken)} came with the data's type and are taken as public.",) if taken else ()
+    notes = types.notes
+    if taken:
+        notes += (f"The levels of {listed(taken)} came with the data's type and are taken as public.",)
     own = frozenset() if formula is None else frozenset(formula.target.columns) - frozenset(formula.inputs)
-    bases = {name: level_text(each.base) for name, each in coded.items() if each.base is not None}
-    named = types.named if formula is None else frozenset(types.columns)
-    fill = missing == "fill"
-    return Public(columns, types.columns, types.text_target, named, fill, notes, frozenset(coded), bases, own)
+    return Public(
+        columns,
+        types.columns,
+        types.text_target,
+        types.named if formula is None else frozenset(types.columns),
+        missing == "fill",
+        notes,
+        frozenset(coded),
+        {name: level_text(each.base) for name, each in coded.items() if each.base is not None},
+        own,
+        types.semicolons,
+    )
 
 
 def public_schema(

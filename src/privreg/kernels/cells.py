@@ -3,8 +3,7 @@
 A cell is what is left without the ASCII blanks around it. Its class is one of
 
 - `MISSING`: null, or one of the words that a caller gives, in any ASCII case;
-- `WHOLE`, `POINT`, `COMMA`: an optional sign, digits with no decimal mark, or with one before, among or after them, and
-  an optional exponent;
+- `WHOLE`, `POINT`, `COMMA`, `EITHER_POINT`, `EITHER_COMMA`: a number, as numbers.py tells;
 - `DATE`: ``YYYY-MM-DD``, perhaps with ``T`` or a space and ``HH:MM[:SS[.fff…]]``, then perhaps ``Z``, ``±HH``,
   ``±HHMM`` or ``±HH:MM``; only days that the calendar has;
 - `TRUTH`: true, false, yes, no in any ASCII case;
@@ -17,27 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int64
-from privreg.kernels.bytes16 import SIZE, digits16
 from privreg.kernels.cache import kernel
-
-MISSING, WHOLE, POINT, COMMA, DATE, TRUTH, TEXT = range(7)
-CLASSES = 7
-
-EASY, PLAIN, ODD = range(3)  # numbers: read here; too long to be exact here; written in an unusual way, too
-
-Bytes = NDArray[np.uint8]
+from privreg.kernels.classes import CLASSES, DATE, MISSING, TEXT, TRUTH
+from privreg.kernels.numbers import EASY, Bytes, is_digit, may_be_number, plain_class, value, written_class
 
 _WORD = 7  # longest word: with its length it fills 8 bytes
-_QUICK = 18  # digits that surely fit into 64 bits
-_EXACT = 2**53  # whole numbers up to here, and powers of ten up to 10^22, are float64s: one operation rounds once
-_POWERS = np.array([10.0**i for i in range(23)])
-_SHORT = 64  # bytes of a plain number
-_HUGE = 100_000  # an exponent beyond any range
 _MONTHS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BEFORE = np.cumsum(np.append(0, _MONTHS[:-1]))  # days of a common year before each month
 _EPOCH = 719_162  # days from 0001-01-01 to 1970-01-01
 _NO_ZONE = -(10**6)  # instead of a difference in seconds
 _FRACTION = 15  # decimals of a second that are looked at
+_POWERS = np.array([10.0**i for i in range(_FRACTION + 1)])
 
 
 class Cells(NamedTuple):
@@ -97,7 +86,7 @@ def numbers(cells: Cells, mark: int, values: Float64, how: Bytes) -> bool:
         if _is_there(valid, i + shift):
             begin, end = _bare(data, offsets[i], offsets[i + 1])
             if end > begin:
-                values[i], how[i] = _number(data, begin, end, mark)
+                values[i], how[i] = value(data, begin, end, mark)
                 blank |= how[i] != EASY and end - begin < offsets[i + 1] - offsets[i]
     return blank
 
@@ -200,20 +189,18 @@ def is_blank(byte: int) -> bool:
     return byte == 32 or 9 <= byte <= 13
 
 
-@kernel
-def _is_digit(byte: int) -> bool:
-    return 48 <= byte <= 57
-
-
 @kernel(forceinline=True)
 def _class(data: Bytes, first: int, last: int, missing: Int64) -> int:
     begin, end = _bare(data, first, last)
-    if begin < end and data[begin] <= 57:  # a digit, a sign or a mark is among these
-        found = _number_class(data, begin, end)
+    if begin < end and may_be_number(data[begin]):
+        found = plain_class(data, begin, end)
         if found != TEXT:
             return found
         if not np.isnan(_days(data, begin, end)):
             return DATE
+        found = written_class(data, begin, end)
+        if found != TEXT:
+            return found
     if end - begin <= _WORD:
         word = _packed(data, begin, end)
         if _is_word(word, missing):
@@ -241,81 +228,6 @@ def _is_word(word: int, words: Int64) -> bool:
         if word == known:
             return True
     return False
-
-
-@kernel(forceinline=True)
-def _number_class(data: Bytes, i: int, end: int) -> int:
-    """WHOLE, POINT or COMMA; TEXT if this is no number."""
-    found = WHOLE
-    if data[i] == 43 or data[i] == 45:  # + -
-        i += 1
-    after = _digits_end(data, i, end)
-    digits, i = after - i, after
-    if i < end and (data[i] == 46 or data[i] == 44):  # . ,
-        found = POINT if data[i] == 46 else COMMA
-        after = _digits_end(data, i + 1, end)
-        digits, i = digits + after - i - 1, after
-    if digits == 0:
-        return TEXT
-    if i < end and (data[i] == 69 or data[i] == 101):  # E e
-        i += 1
-        if i < end and (data[i] == 43 or data[i] == 45):
-            i += 1
-        after = _digits_end(data, i, end)
-        if after == i:
-            return TEXT
-        i = after
-    return found if i == end else TEXT
-
-
-@kernel(forceinline=True)
-def _digits_end(data: Bytes, i: int, end: int) -> int:
-    """The place of the first byte from here on that is not a digit."""
-    while i < end and i + SIZE <= data.size:
-        step = digits16(data, i)
-        i += step
-        if step < SIZE:
-            break
-    if i + SIZE > data.size:
-        while i < end and _is_digit(data[i]):
-            i += 1
-    return min(i, end)
-
-
-@kernel
-def _number(data: Bytes, begin: int, end: int, mark: int) -> tuple[float, int]:
-    """The value of a cell that is not empty, NaN if it is no number; and how it is to be read."""
-    found = _number_class(data, begin, end)
-    if not (found == WHOLE or (found == POINT and mark == 46) or (found == COMMA and mark == 44)):
-        return np.nan, EASY
-    signed = data[begin] == 43 or data[begin] == 45
-    digits, scale, seen, i = np.int64(0), 0, 0, begin + signed  # the value is digits times ten to the scale
-    marked = False
-    while i < end and data[i] != 69 and data[i] != 101:
-        if data[i] == mark:
-            marked = True
-        else:
-            seen += seen > 0 or data[i] != 48
-            digits = digits * 10 + (data[i] - 48) if seen <= _QUICK else digits
-            scale -= marked
-        i += 1
-    places = 0  # of the exponent
-    if i < end:
-        i += 1
-        negative = data[i] == 45
-        i += negative or data[i] == 43
-        places = end - i
-        exponent: Any = 0
-        while i < end:
-            exponent = min(exponent * 10 + np.int64(data[i]) - 48, _HUGE)
-            i += 1
-        scale += -exponent if negative else exponent
-    if seen <= _QUICK and (digits == 0 or (digits <= _EXACT and -22 <= scale <= 22)):
-        value = np.float64(digits)
-        if digits > 0:
-            value = value * _POWERS[scale] if scale >= 0 else value / _POWERS[-scale]
-        return (-value if data[begin] == 45 else value), EASY
-    return np.nan, (PLAIN if data[begin] != 43 and places <= 2 and end - begin <= _SHORT else ODD)
 
 
 @kernel
@@ -350,7 +262,7 @@ def _time(data: Bytes, i: int, end: int) -> float:
             i += 1
             parts: Any = 0
             first = i
-            while i < end and _is_digit(data[i]):
+            while i < end and is_digit(data[i]):
                 if i - first < _FRACTION:
                     parts = parts * 10 + np.int64(data[i]) - 48
                 i += 1
@@ -383,7 +295,7 @@ def _digits(data: Bytes, i: int, size: int) -> int:
     """So many digits as a number; -1 if one is none."""
     number: Any = 0
     for j in range(i, i + size):
-        if not _is_digit(data[j]):
+        if not is_digit(data[j]):
             return -1
         number = number * 10 + np.int64(data[j]) - 48
     return number

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from privreg._types import Int32, Int64
 from privreg.kernels.bytes16 import SIZE, copy16, ends16
 from privreg.kernels.cache import kernel
-from privreg.kernels.cells import Bytes, is_blank, is_utf8
+from privreg.kernels.cells import is_blank, is_utf8
+from privreg.kernels.numbers import Bytes
 
 _QUOTE = 34
 _NULL = -1  # as the end of a cell

@@ -1,0 +1,47 @@
+"""Data from standard input, which `-` stands for: kept in a temporary file, since a table is read more than once.
+
+Only this user can read the file, and it goes when the command ends, also by an error or a signal that can be caught.
+"""
+
+import atexit
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+
+NAME = "standard input"
+
+_folders: list[Path] = []  # with a file that holds it
+
+
+def data_path(path: Path) -> Path:
+    """The file that an argument means."""
+    return _kept() if str(path) == "-" else path
+
+
+def said(message: str) -> str:
+    """A message that calls the temporary file by what it holds."""
+    for folder in _folders:
+        message = message.replace(str(folder / NAME), NAME)
+    return message
+
+
+def _kept() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="privreg-"))  # for this user only
+    _folders.append(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # not everywhere
+            signal.signal(getattr(signal, name), _end)
+    with open(folder / NAME, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return folder / NAME
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """As a signal does without us, but what is registered for the end is done."""
+    del frame
+    sys.exit(128 + number)
