@@ -15,6 +15,7 @@ import pyarrow as pa
 from privreg._types import Float64
 from privreg.data.cells import as_days, as_truths
 from privreg.data.encode import encoded, level_codes, numbers_in_raw, read_numbers
+from privreg.data.expressions import uses
 from privreg.data.raw import TEXT, Raw
 from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.kernels.functions import applied, power
@@ -95,7 +96,8 @@ def _among(raw: Raw, values: tuple[Any, ...]) -> Float64:
     if not isinstance(values[0], str):
         numbers = any_numbers(raw)
         return np.where(np.isnan(numbers), np.nan, np.isin(numbers, values))
-    codes, missing = level_codes(raw, values, found=False)
+    texts = tuple(sorted(values, reverse=True))  # "no" and "yes", in this order, would stand for truths
+    codes, missing = level_codes(raw, texts, found=False)
     return np.where(missing, np.nan, codes >= 0)
 
 
@@ -158,8 +160,9 @@ def column_values(column: Column, schema: Schema, cells: Cells) -> Any:
 
 
 def _centred(column: Column) -> bool:
+    """Whether it is made of numbers alone, so that no cell is looked at."""
     assert column.computed is not None
-    return set(column.computed.numbers) == set(column.computed.columns)
+    return all(use == "number" for use, _ in uses(column.computed.tree))
 
 
 def target_values(schema: Schema, cells: Cells) -> Float64:
