@@ -237,7 +237,7 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
         raise SchemaError(f"{table!r} has no feature columns")
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
-    types = {name: table.type_of(name) for name in offered}
+    types = {name: table.type_of(name) for name in table.columns}
     found = Types(types, table.levels, target, target is not None and not table.typed, table.named)
     return found.offering([name for name in offered if name not in table.unoffered])
 
