@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.errors import BudgetError as BudgetError
     from privreg.errors import BudgetRefusedError as BudgetRefusedError
     from privreg.errors import ClusterError as ClusterError
+    from privreg.errors import FormulaError as FormulaError
     from privreg.errors import LedgerError as LedgerError
     from privreg.errors import ModelFileError as ModelFileError
     from privreg.errors import NotPrivateWarning as NotPrivateWarning
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
 _HOMES = {
     "data.parquet": "ParquetTable",
     "data.schema": "Schema",
-    "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "
+    "errors": "BudgetError BudgetRefusedError ClusterError FormulaError LedgerError ModelFileError NotPrivateWarning "
     "NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
     "estimators.boosted_adassp": "BoostedAdaSSP",
     "estimators.dp_kendall": "DPKendall",

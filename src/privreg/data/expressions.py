@@ -195,15 +195,15 @@ def read_expression(words: Sequence[Word], what: str, columns: Collection[str] |
     try:
         if any(one.kind == other.kind == "text" for one, other in pairwise(words)):  # Python would make one of them
             raise SyntaxError
-        tree = _Reader(names, what, _short(text)).read(ast.parse(" ".join(code), mode="eval").body)
+        tree = _Reader(names, what, shortened(text)).read(ast.parse(" ".join(code), mode="eval").body)
     except FormulaError:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaError(f"{what}: {_short(text)} cannot be read") from None
+        raise FormulaError(f"{what}: {shortened(text)} cannot be read") from None
     if _depth(tree) > 2 * DEEPEST:
-        raise FormulaError(f"{what}: {_short(text)} is nested too deep")
+        raise FormulaError(f"{what}: {shortened(text)} is nested too deep")
     if not any(True for _ in uses(tree)):
-        raise FormulaError(f"{what}: {_short(text)} has no column in it")
+        raise FormulaError(f"{what}: {shortened(text)} has no column in it")
     return Expression(text, tree)
 
 
@@ -211,7 +211,8 @@ def _depth(tree: Any) -> int:
     return 1 + max(map(_depth, tree[1:]), default=0) if isinstance(tree, tuple) else 0
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """What was typed, for a message."""
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -251,14 +252,18 @@ def known_function(name: str, what: str) -> str:
             f"{what}: {name}() looks at the other records, which a formula must not; write numbers instead, as in "
             "I((age - 40)/10)"
         )
-    raise FormulaError(f"{what}: there is no function {name!r}; there are {', '.join((*FUNCTIONS, 'I', 'C'))}")
+    raise FormulaError(
+        f"{what}: there is no function {shortened(name)!r}; there are {', '.join((*FUNCTIONS, 'I', 'C'))}"
+    )
 
 
 def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
     """The error for a name that no column has, with the nearest one."""
     folded = {column.casefold(): column for column in columns}
-    near = get_close_matches(name.casefold(), folded, n=1)
-    return FormulaError(f"{what}: no column {name!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else ""))
+    near = get_close_matches(shortened(name).casefold(), folded, n=1)
+    return FormulaError(
+        f"{what}: no column {shortened(name)!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else "")
+    )
 
 
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
@@ -410,7 +415,7 @@ def read_condition(text: Any, columns: Collection[str] | None = None) -> Express
     read = read_expression(words_of(text, "where"), "where", columns)
     tree: tuple[Any, ...] = ("truth", read.tree[1]) if read.tree[0] == "column" else read.tree
     if tree[0] not in _CONDITIONS:
-        raise FormulaError(f"where: {_short(read.text)} is not a condition, such as age >= 18")
+        raise FormulaError(f"where: {shortened(read.text)} is not a condition, such as age >= 18")
     return Expression(read.text, tree)
 
 

@@ -16,6 +16,7 @@ from privreg.data.expressions import (
     Word,
     no_column,
     read_expression,
+    shortened,
     words_of,
     written,
 )
@@ -194,7 +195,7 @@ class _Right:
             found = read_category(words, self.columns)
             known = self.categories.setdefault(found.name, found)
             if known != found:
-                raise FormulaError(f"formula: C({found.name}) is written in two ways")
+                raise FormulaError(f"formula: C({shortened(found.name)}) is written in two ways")
             return self._factor(found.name)
         expression = read_expression(words, _WHAT, self.columns)
         self.computed[expression.text] = expression
@@ -223,7 +224,7 @@ def _sign(word: Word, before: Sequence[str]) -> str:
             return word.text
     if word.kind == "sign" and word.text in ("+", "-", "*", ":", "/", "(", ")", ".", "^", "**", "%in%"):
         return "**" if word.text == "^" else word.text
-    shown = word.text if word.kind != "text" else f"'{word.text}'"
+    shown = shortened(word.text) if word.kind != "text" else f"'{shortened(word.text)}'"
     raise FormulaError(f"formula: {shown} has no meaning among terms; arithmetic goes into I(), as in I(age**2)")
 
 
@@ -283,19 +284,19 @@ def read_category(words: Sequence[Word], columns: Collection[str] | None = None)
             parts[-1].append(word)
     first, *options = parts
     if len(first) != 1 or first[0].kind != "name":
-        raise FormulaError(f"formula: {written(words)}: C() takes the name of a column")
+        raise FormulaError(f"formula: {shortened(written(words))}: C() takes the name of a column")
     name = first[0].text
     if columns is not None and name not in columns:
         raise no_column(name, columns, _WHAT)
     levels, base = None, None
     for option in options:
-        key, values = _option(option, written(words))
+        key, values = _option(option, shortened(written(words)))
         if key == "levels":
             levels = tuple(values)
         else:
             (base,) = values
     if levels is not None and base is not None and base not in levels:
-        raise FormulaError(f"formula: {written(words)}: base is not one of the levels")
+        raise FormulaError(f"formula: {shortened(written(words))}: base is not one of the levels")
     return DeclaredCategory(name, levels, base)
 
 
