@@ -110,7 +110,7 @@ def test_columns_are_told_in_the_order_of_their_first_use():
 
 
 def test_a_name_that_no_column_has_gets_the_nearest_one():
-    with pytest.raises(FormulaError, match="^where: no column 'Agee'; did you mean 'age'\\?$"):
+    with pytest.raises(FormulaError, match=r"^where: no column 'Agee'; did you mean 'age'\?$"):
         read_condition("Agee > 3", ["age", "pay"])
 
 
@@ -235,16 +235,20 @@ def test_no_and_yes_are_texts_like_all_others():
     assert kept("a in ['yes', 'no']", frame) == [True, True, False, False, False]
 
 
-@pytest.mark.parametrize("text", ["2020-01-31", "0001-01-01", "2024-02-29", "2020-01-31T12:30", "2020-01-31 12:30:15.5",
-                                  "2020-01-31T12:30Z", "2020-01-31T12:30:00+02:00", "2020-01-31 00:00-1130"])  # fmt: skip
+@pytest.mark.parametrize("text", ["2020-01-31", "0001-01-01", "2024-02-29", "2020-01-31T12:30",
+                                  "2020-01-31 12:30:15.5",
+                                  "2020-01-31T12:30Z", "2020-01-31T12:30:00+02:00",
+                                  "2020-01-31 00:00-1130"])  # fmt: skip
 def test_a_date_that_is_accepted_is_one(text):
     (compared,) = values_of(("date", text), Records(1, None, None))
     assert tree(f"x < '{text}'")[2] == ("date", text)
     assert np.isfinite(compared)
 
 
-@pytest.mark.parametrize("text", ["2020-13-01", "2021-02-29", "0000-01-01", "2020-1-1", "2020-01-31T", "2020-01-31T25:00",
-                                  "2020-01-31T12", "20200131", "yesterday", "2020-01-31T12:30+99:00", "٢٠٢٠-01-01"])  # fmt: skip
+@pytest.mark.parametrize("text", ["2020-13-01", "2021-02-29", "0000-01-01", "2020-1-1", "2020-01-31T",
+                                  "2020-01-31T25:00",
+                                  "2020-01-31T12", "20200131", "yesterday",
+                                  "2020-01-31T12:30+99:00", "٢٠٢٠-01-01"])  # fmt: skip
 def test_other_dates_are_refused(text):
     with pytest.raises(FormulaError, match="dates are written as '2020-01-31'"):
         read(f"x < '{text}'")
@@ -360,8 +364,17 @@ def test_what_is_written_is_read_again_as_the_same(made):
     assert parsed(expression.text) == expression
 
 
+def answer(reader, text):
+    """What was read, or the words of a refusal."""
+    try:
+        return reader(text)
+    except FormulaError as error:
+        return str(error)
+
+
 WORDS = st.one_of(
-    st.sampled_from(["x", "y", "log", "C", "I", "in", "not", "and", "True", "1", "2.5", "+", "-", "*", "**", "/", ":", "~",
+    st.sampled_from(["x", "y", "log", "C", "I", "in", "not", "and", "True", "1", "2.5", "+", "-", "*", "**", "/", ":",
+                     "~",
                      "(", ")", "[", "]", "{", "}", ",", "==", "!=", "<", "!", "&", "|", "%in%", "=", ".", "'a  b'",
                      '"it\'s"', "`a  b`", "`in`", "9", "^", "&&", "c", "missing"]),
     st.text(max_size=3),
@@ -373,12 +386,10 @@ WORDS = st.one_of(
 def test_whatever_is_typed_is_read_or_refused_in_one_line(words):
     text = " ".join(words)
     for reader in (read, read_condition, lambda t: read_formula(t, ["x", "y", "a  b", "in"])):
-        try:
-            found = reader(text)
-        except FormulaError as error:
-            assert str(error).isprintable()  # one line
-            assert len(str(error)) < 400
-            continue
+        found = answer(reader, text)
+        if isinstance(found, str):
+            assert found.isprintable()  # one line
+            assert len(found) < 400
         if isinstance(found, Expression):
             assert read(found.text).text == found.text
             assert words_of(written(words_of(text, "")), "") == words_of(text, "")
@@ -388,12 +399,15 @@ def test_whatever_is_typed_is_read_or_refused_in_one_line(words):
 
 INJECTIONS = [
     "__import__('os').system('touch hacked')", "eval('1')", "exec('1')", "open('x')", "x.__class__", "x.real", "x[0]",
-    "x[x]", "[x for x in y]", "(x for x in y)", "lambda: x", "lambda x: x", "f'{x}'", "b'a'", "(x := 1)", "x if y else z",
+    "x[x]", "[x for x in y]", "(x for x in y)", "lambda: x", "lambda x: x", "f'{x}'", "b'a'", "(x := 1)",
+    "x if y else z",
     "x; y", "await x", "yield x", "*x", "**x", "log(*x)", "log(**x)", "log(x=1)", "log(x, x)", "log()", "(log)(x)",
     "(x)(y)", "log(x)(y)", "x @ y", "x // y", "x % y", "~x", "x << 2", "x -> y", "{x: y}", "{}", "()", "x, y",
-    "x is y", "x === y", "x <> y", "x = 1", "x == 'a' 'b'", "'a'", "x + 'a'", "x > 'a'", "x in y", "x in []", "x in [y]",
+    "x is y", "x === y", "x <> y", "x = 1", "x == 'a' 'b'", "'a'", "x + 'a'", "x > 'a'", "x in y", "x in []",
+    "x in [y]",
     "x in ['a', 1]", "0x10*x", "1_000*x", "1j*x", "x..y", "x 1", "1 x", "…", "print(x)", "os.system(x)", "np.load(x)",
-    "numpy.core.log(x)", "C(x) + 1", "c(x)", "\\x", "x\\", "x#y", "x?", "@x", "$x", "x == 'it\\'s'", "ｌｏｇ(x)", "x＋1",
+    "numpy.core.log(x)", "C(x) + 1", "c(x)", "\\x", "x\\", "x#y", "x?", "@x", "$x", "x == 'it\\'s'", "ｌｏｇ(x)",
+    "x＋1",
     "x\0", "x\u202e", "x\u2028y", "\ufeffx", "x\u200b", "x\x1b[31m", "\ud800", "x == '\0'", "'a", '"', "`x", "``",
     "`x\ny`", "x == 'a\nb'", "", "   ", "\n",
 ]  # fmt: skip
@@ -434,7 +448,8 @@ sides = [
     "I(" + "-" * 250 + "a)", "I(" + "not " * 280 + "a)", "I(a" + "**a" * 140 + ")", "I(" + "log(" * 29 + "a" * 40,
     "a" * 9990, "'" * 9990, "`" * 9990, "a." * 4900, "a.." * 3000, "1." * 4900, "1e" * 4900, "." * 9990, "%in" * 3000,
     " " * 9989 + "$", "\\\\" * 9000, "I(a" + " " * 9900 + "$)", "(((a+b)**9)**9)**9", "(a+b)**2**2**2**2", "a ** b",
-    "C(a" + ", base='x'" * 900 + ", 3)", "C(" * 29 + "a" + ")" * 29, "9" * 9990, "I(a*" + "9" * 9900 + ")", "(a-b)**(9)**9",
+    "C(a" + ", base='x'" * 900 + ", 3)", "C(" * 29 + "a" + ")" * 29, "9" * 9990, "I(a*" + "9" * 9900 + ")",
+    "(a-b)**(9)**9",
     "(a+b+c)/(a+b+c)/(a+b+c)/(a+b+c)/(a+b+c)/(a+b+c)/(a+b+c)", "((((a*b)**3)*((c*d)**3))**3)",
 ]
 fine = ["a" + "+a" * 240, "I(" + "-" * 40 + "a)", "(a+b)**9", "a:b:c:d:x"]
