@@ -180,7 +180,7 @@ class _Right:
                 if word.text not in self.columns:
                     raise no_column(word.text, self.columns, _WHAT)
                 out.append(self._factor(word.text))
-            elif word.text in self.columns and word.text.isidentifier():
+            elif word.kind in ("sign", "truth") and word.text in self.columns and word.text.isidentifier():
                 raise FormulaError(f"formula: write the column {word.text} in backticks, as `{word.text}`")
             else:
                 out.append(_sign(word, out))
