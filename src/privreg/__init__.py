@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.errors import BudgetError as BudgetError
     from privreg.errors import BudgetRefusedError as BudgetRefusedError
     from privreg.errors import ClusterError as ClusterError
+    from privreg.errors import FormulaError as FormulaError
     from privreg.errors import LedgerError as LedgerError
     from privreg.errors import ModelFileError as ModelFileError
     from privreg.errors import NotPrivateWarning as NotPrivateWarning
@@ -37,7 +38,7 @@ _HOMES = {
     "data.files": "open_file",
     "data.parquet": "ParquetTable",
     "data.schema": "Schema",
-    "errors": "BudgetError BudgetRefusedError ClusterError LedgerError ModelFileError NotPrivateWarning "
+    "errors": "BudgetError BudgetRefusedError ClusterError FormulaError LedgerError ModelFileError NotPrivateWarning "
     "NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
     "estimators.boosted_adassp": "BoostedAdaSSP",
     "estimators.dp_kendall": "DPKendall",

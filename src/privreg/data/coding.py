@@ -5,7 +5,7 @@ the term without the category, and for every level if it has not; so no column s
 """
 
 from collections.abc import Sequence
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 from math import prod, sqrt
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from privreg.data.features import Feature
 if TYPE_CHECKING:
     from privreg.data.schema import Schema
 
-MOST_CELLS = 100  # features of one term: those that the most records have, by the shares of their levels
+MOST_CELLS = 100  # features of one product: those that the most records have, by the shares of their levels
 
 Coded = dict[int, bool]  # the categories of a part of a term, and whether all of their levels have a column
 
@@ -42,20 +42,22 @@ def _parts(categories: Sequence[int], known: set[frozenset[int]]) -> list[Coded]
     new = [subset for subset in subsets if frozenset(subset) not in known]
     known.update(map(frozenset, new))
     parts: list[Coded] = [dict.fromkeys(subset, False) for subset in new]
-    while _merge(parts):
+    while _merge(parts, categories):
         pass
     return parts
 
 
-def _merge(parts: list[Coded]) -> bool:
+def _merge(parts: list[Coded], categories: Sequence[int]) -> bool:
     """Put two parts together that differ in one category: without it, and with it less its reference."""
+    place = {frozenset(part.items()): j for j, part in enumerate(parts)}
     for i, short in enumerate(parts):
-        for j in range(i + 1, len(parts)):
-            more = parts[j].keys() - short.keys()
-            if len(more) == 1 and parts[j] == short | dict.fromkeys(more, False):
-                parts[i] = parts[j] | dict.fromkeys(more, True)
-                del parts[j]
-                return True
+        more = {j: place.get(frozenset([*short.items(), (j, False)]), -1) for j in categories if j not in short}
+        later = [(at, j) for j, at in more.items() if at > i]
+        if later:
+            at, category = min(later)
+            parts[i] = parts[at] | {category: True}
+            del parts[at]
+            return True
     return False
 
 
@@ -67,11 +69,17 @@ def _cells(schema: "Schema", columns: Sequence[int], coded: Coded) -> list[Featu
         else schema.columns[j].features(j, schema)
         for j in columns
     ]
-    cells = [_product(parts) for parts in product(*choices)]
-    if len(cells) <= MOST_CELLS:
-        return cells
-    common = sorted(range(len(cells)), key=lambda i: (-(cells[i].share or 0.0), i))[:MOST_CELLS]
-    return [cells[i] for i in sorted(common)]
+    cells: list[tuple[Feature, ...]] = [(first,) for first in choices[0]]
+    for others in choices[1:]:  # cut as it grows: fifty levels of five columns would be 300 million cells
+        cells = _common([(*cell, other) for cell in cells for other in others])
+    return [_product(cell) for cell in cells]
+
+
+def _common(cells: list[tuple[Feature, ...]]) -> list[tuple[Feature, ...]]:
+    """Those with the largest shares, as if columns were independent; the first ones where these are not known."""
+    shares = [prod(part.share for part in cell if part.share is not None) for cell in cells]
+    order = sorted(range(len(cells)), key=lambda i: (-shares[i], i))[:MOST_CELLS]
+    return [cells[i] for i in sorted(order)]
 
 
 def _product(parts: Sequence[Feature]) -> Feature:

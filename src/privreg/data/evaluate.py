@@ -15,6 +15,7 @@ import pyarrow as pa
 from privreg._types import Float64
 from privreg.data.cells import as_days, as_truths
 from privreg.data.encode import encoded, level_codes, numbers_in_raw, read_numbers
+from privreg.data.expressions import uses
 from privreg.data.raw import TEXT, Raw
 from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.kernels.functions import applied, power
@@ -95,7 +96,8 @@ def _among(raw: Raw, values: tuple[Any, ...]) -> Float64:
     if not isinstance(values[0], str):
         numbers = any_numbers(raw)
         return np.where(np.isnan(numbers), np.nan, np.isin(numbers, values))
-    codes, missing = level_codes(raw, values, found=False)
+    texts = tuple(sorted(values, reverse=True))  # "no" and "yes", in this order, would stand for truths
+    codes, missing = level_codes(raw, texts, found=False)
     return np.where(missing, np.nan, codes >= 0)
 
 
@@ -133,9 +135,9 @@ def any_numbers(raw: Raw, marks: str = ".,") -> Float64:
     return _finite(values)
 
 
-def passes(condition: tuple[Any, ...], cells: Callable[[str], Raw], n: int) -> Any:
+def passes(condition: tuple[Any, ...], cells: Callable[[str], Raw], n: int, marks: str = ".,") -> Any:
     """Which records a condition is surely true of."""
-    return values_of(condition, Records(n, cells, lambda name: any_numbers(cells(name)))) == 1
+    return values_of(condition, Records(n, cells, lambda name: any_numbers(cells(name), marks))) == 1
 
 
 # ---- columns of a schema
@@ -158,8 +160,9 @@ def column_values(column: Column, schema: Schema, cells: Cells) -> Any:
 
 
 def _centred(column: Column) -> bool:
+    """Whether it is made of numbers alone, so that no cell is looked at."""
     assert column.computed is not None
-    return set(column.computed.numbers) == set(column.computed.columns)
+    return all(use == "number" for use, _ in uses(column.computed.tree))
 
 
 def target_values(schema: Schema, cells: Cells) -> Float64:

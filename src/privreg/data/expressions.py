@@ -9,7 +9,9 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
+from itertools import pairwise
 from math import isfinite
 from operator import add, mul, sub, truediv
 from typing import Any, NamedTuple
@@ -64,13 +66,15 @@ _WORD = re.compile(
 _OPENING, _CLOSING = "([{", ")]}"
 _PYTHON = {"^": "**", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "%in%": "in", "{": "(", "}": ")"}
 _TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.+Zz-]*)?")
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 
 
 class Word(NamedTuple):
     """A piece of what was typed."""
 
-    kind: str  # "name", "function", "number", "text" or "sign"
+    kind: str  # "name", "function", "number", "text", "truth" or "sign"
     text: str  # of a name without backticks, of text without quotes
 
 
@@ -132,12 +136,8 @@ def words_of(text: Any, what: str) -> list[Word]:
 
 
 def _as_called(word: Word, after: Word | None) -> Word:
-    called = word.kind == "name" and after == Word("sign", "(") and not _is_operator(word)
+    called = word.kind == "name" and after == Word("sign", "(")
     return Word("function", word.text) if called else word
-
-
-def _is_operator(word: Word) -> bool:
-    return word.text in ("and", "or", "not", "in")
 
 
 def _word(match: re.Match[str], what: str) -> Word:
@@ -146,25 +146,38 @@ def _word(match: re.Match[str], what: str) -> Word:
         raise FormulaError(f"{what}: {text} has no meaning here")
     if kind == "tick":
         return Word("name", text[1:-1])
+    if kind == "name":
+        kind = "sign" if text in _OPERATORS else "truth" if text in _TRUTHS else kind
     return Word(kind, text[1:-1] if kind == "text" else text)
 
 
 def written(words: Sequence[Word]) -> str:
     """Words as one text, which is read as the same words."""
-    parts: list[str] = []
+    text, before = "", Word("sign", "(")
     for word in words:
-        if word.kind == "name" and not (word.text.isidentifier() or _is_operator(word)):
-            parts.append(f"`{word.text}`")
-        elif word.kind == "text":
-            parts.append(f'"{word.text}"' if "'" in word.text else f"'{word.text}'")
-        elif _is_operator(word) or word.text in _SPACED:
-            parts.append(f" {word.text} ")
-        else:
-            parts.append(f"{word.text} " if word.text == "," else word.text)
-    return " ".join("".join(parts).split(" ")).replace("  ", " ").strip()
+        spaced = _is_apart(word) or _is_apart(before) or before == Word("sign", ",")
+        mistaken = before.kind != "sign" and word.kind != "sign"  # two words side by side, in a message
+        text += " " if (spaced and before.text not in _OPENING) or mistaken else ""
+        text, before = text + _spelled(word), word
+    return text
 
 
-_SPACED = ("==", "!=", "<", ">", "<=", ">=", "&", "&&", "|", "||", "%in%", "~", "+")
+def _is_apart(word: Word) -> bool:
+    return word.kind == "sign" and word.text in _SPACED
+
+
+def _spelled(word: Word) -> str:
+    if word.kind == "name":
+        plain = _PLAIN.fullmatch(word.text) and word.text not in (*_OPERATORS, *_TRUTHS)
+        return word.text if plain else f"`{word.text}`"
+    if word.kind == "text":
+        return f'"{word.text}"' if "'" in word.text else f"'{word.text}'"
+    return word.text
+
+
+_OPERATORS = ("and", "or", "not", "in")
+_SPACED = ("==", "!=", "<", ">", "<=", ">=", "&", "&&", "|", "||", "%in%", "~", "+", *_OPERATORS)
+_PLAIN = re.compile(r"[^\W\d]\w*")
 
 
 # ---- from words to a tree
@@ -180,14 +193,17 @@ def read_expression(words: Sequence[Word], what: str, columns: Collection[str] |
     for word in words:
         code.append(_python(word, names, what, columns))
     try:
-        node = ast.parse(" ".join(code), mode="eval").body
+        if any(one.kind == other.kind == "text" for one, other in pairwise(words)):  # Python would make one of them
+            raise SyntaxError
+        tree = _Reader(names, what, shortened(text)).read(ast.parse(" ".join(code), mode="eval").body)
+    except FormulaError:
+        raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaError(f"{what}: {_short(text)} cannot be read") from None
-    tree = _Reader(names, what, _short(text)).read(node)
+        raise FormulaError(f"{what}: {shortened(text)} cannot be read") from None
     if _depth(tree) > 2 * DEEPEST:
-        raise FormulaError(f"{what}: {_short(text)} is nested too deep")
+        raise FormulaError(f"{what}: {shortened(text)} is nested too deep")
     if not any(True for _ in uses(tree)):
-        raise FormulaError(f"{what}: {_short(text)} has no column in it")
+        raise FormulaError(f"{what}: {shortened(text)} has no column in it")
     return Expression(text, tree)
 
 
@@ -195,17 +211,14 @@ def _depth(tree: Any) -> int:
     return 1 + max(map(_depth, tree[1:]), default=0) if isinstance(tree, tuple) else 0
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """What was typed, for a message."""
     return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _python(word: Word, names: list[str], what: str, columns: Collection[str] | None) -> str:
     """A word as Python's grammar has it. Columns are called by their numbers."""
     if word.kind == "name":
-        if _is_operator(word):
-            return word.text
-        if word.text in _TRUTHS and (columns is None or word.text not in columns):
-            return str(_TRUTHS[word.text])
         if columns is not None and word.text not in columns:
             raise no_column(word.text, columns, what)
         if word.text not in names:
@@ -215,6 +228,8 @@ def _python(word: Word, names: list[str], what: str, columns: Collection[str] | 
         return f"f_{known_function(word.text, what)}"
     if word.kind == "text":
         return repr(word.text)
+    if word.kind == "truth":
+        return str(_TRUTHS[word.text])
     if word.kind == "number":
         return str(float(word.text)) if isfinite(float(word.text)) else "1e999"
     if word.text in ("=", ":", "~"):
@@ -237,14 +252,18 @@ def known_function(name: str, what: str) -> str:
             f"{what}: {name}() looks at the other records, which a formula must not; write numbers instead, as in "
             "I((age - 40)/10)"
         )
-    raise FormulaError(f"{what}: there is no function {name!r}; there are {', '.join((*FUNCTIONS, 'I', 'C'))}")
+    raise FormulaError(
+        f"{what}: there is no function {shortened(name)!r}; there are {', '.join((*FUNCTIONS, 'I', 'C'))}"
+    )
 
 
 def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
     """The error for a name that no column has, with the nearest one."""
     folded = {column.casefold(): column for column in columns}
-    near = get_close_matches(name.casefold(), folded, n=1)
-    return FormulaError(f"{what}: no column {name!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else ""))
+    near = get_close_matches(shortened(name).casefold(), folded, n=1)
+    return FormulaError(
+        f"{what}: no column {shortened(name)!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else "")
+    )
 
 
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
@@ -288,7 +307,7 @@ class _Reader:
                 pairs = zip([left, *others[:-1]], ops, others, strict=True)
                 found = [self._compared(one, op, other) for one, op, other in pairs]
                 return found[0] if len(found) == 1 else ("and", *found)
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name.startswith("f_"):
                 return self._called(name.removeprefix("f_"), args)
         raise self.fail("something has no meaning")
 
@@ -351,7 +370,7 @@ class _Reader:
         if sign in ("==", "!="):
             found = self._among(left, (value,))
             return ("not", found) if sign == "!=" else found
-        if not _DATE.fullmatch(value):
+        if not _is_date(value):
             raise self.fail("text can only be compared with ==, != or in, dates are written as '2020-01-31':")
         if not isinstance(left, ast.Name):
             raise self.fail("a date is compared with a column")
@@ -376,6 +395,14 @@ class _Reader:
         return values
 
 
+def _is_date(value: str) -> bool:
+    """Whether it is written as a date of the calendar, perhaps with a time."""
+    try:
+        return bool(_DATE.fullmatch(value) and datetime.fromisoformat(value))
+    except ValueError:
+        return False
+
+
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
@@ -388,7 +415,7 @@ def read_condition(text: Any, columns: Collection[str] | None = None) -> Express
     read = read_expression(words_of(text, "where"), "where", columns)
     tree: tuple[Any, ...] = ("truth", read.tree[1]) if read.tree[0] == "column" else read.tree
     if tree[0] not in _CONDITIONS:
-        raise FormulaError(f"where: {_short(read.text)} is not a condition, such as age >= 18")
+        raise FormulaError(f"where: {shortened(read.text)} is not a condition, such as age >= 18")
     return Expression(read.text, tree)
 
 

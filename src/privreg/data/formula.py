@@ -4,6 +4,7 @@ formulaic has the algebra of terms (`+ - * : / ** .` and parentheses). It sees n
 every function call is replaced by one before, and is read by expressions.py, which never runs anything.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from privreg.data.expressions import (
     Word,
     no_column,
     read_expression,
+    shortened,
     words_of,
     written,
 )
@@ -123,15 +125,20 @@ class _Right:
 
     def __init__(self, columns: Collection[str], target: Expression) -> None:
         self.columns, self.target = list(columns), target
-        self.factors: list[str] = []  # by number: the name of a column, or the text of an expression
+        self.factors: dict[tuple[str, bool], str] = {}  # numbers of columns, and of expressions (True) by their text
         self.computed: dict[str, Expression] = {}
         self.categories: dict[str, DeclaredCategory] = {}
 
     def read(self, words: Sequence[Word], text_of_all: str) -> Formula:
         terms = _expanded(self._numbered(words), [self._factor(name) for name in self._others()])
-        factors = [tuple(self.factors[int(name[1:])] for name in term) for term in terms]
-        if not factors:
+        numbered = list(self.factors)
+        used = [[numbered[int(name[1:])] for name in term] for term in terms]
+        if not used:
             raise FormulaError("formula: there is no column to the right of ~")
+        for name, computed in {factor for term in used for factor in term}:
+            if computed and any((name, False) in term for term in used):
+                raise FormulaError(f"formula: a column is called {name!r} already; rename it, or leave one of them out")
+        factors = [tuple(name for name, _ in term) for term in used]
         formula = Formula(
             text_of_all, self.target, tuple(factors), self._used(factors), tuple(self.categories.values())
         )
@@ -147,19 +154,17 @@ class _Right:
         return tuple(each for each in self.computed.values() if each.text in named)
 
     def _check(self, formula: Formula) -> None:
-        plain = {factor for term in formula.terms for factor in term}
-        for name in plain & set(formula.target.columns):
-            raise FormulaError(f"formula: {name!r} is on both sides of ~")
+        for name in formula.target.columns:
+            if name in formula.inputs:
+                raise FormulaError(f"formula: {name!r} is on both sides of ~")
         for name in self.categories:
             if name in formula.numbers or name in formula.target.columns:
                 raise FormulaError(
                     f"formula: {name!r} is used as a category and as a number; make a copy of the column"
                 )
 
-    def _factor(self, name: str) -> str:
-        if name not in self.factors:
-            self.factors.append(name)
-        return f"x{self.factors.index(name)}"
+    def _factor(self, name: str, computed: bool = False) -> str:
+        return self.factors.setdefault((name, computed), f"x{len(self.factors)}")
 
     def _numbered(self, words: Sequence[Word]) -> str:
         """The same with numbers for columns and function calls."""
@@ -170,11 +175,13 @@ class _Right:
             end = at + 1
             if word.kind == "function" or word == Word("sign", "{"):
                 end = _end(words, at + (word.kind == "function")) + 1
-                out.append(self._factor(self._called(words[at:end])))
+                out.append(self._called(words[at:end]))
             elif word.kind == "name":
                 if word.text not in self.columns:
                     raise no_column(word.text, self.columns, _WHAT)
                 out.append(self._factor(word.text))
+            elif word.kind in ("sign", "truth") and word.text in self.columns and word.text.isidentifier():
+                raise FormulaError(f"formula: write the column {word.text} in backticks, as `{word.text}`")
             else:
                 out.append(_sign(word, out))
             at = end
@@ -183,16 +190,16 @@ class _Right:
         return " ".join(out)
 
     def _called(self, words: Sequence[Word]) -> str:
-        """The name of the column that a function call makes."""
+        """The number of the column that a function call makes."""
         if words[0].text in CATEGORIES and words[0].kind == "function":
             found = read_category(words, self.columns)
             known = self.categories.setdefault(found.name, found)
             if known != found:
-                raise FormulaError(f"formula: C({found.name}) is written in two ways")
-            return found.name
+                raise FormulaError(f"formula: C({shortened(found.name)}) is written in two ways")
+            return self._factor(found.name)
         expression = read_expression(words, _WHAT, self.columns)
         self.computed[expression.text] = expression
-        return expression.text
+        return self._factor(expression.text, computed=True)
 
 
 def _end(words: Sequence[Word], opening: int) -> int:
@@ -209,15 +216,15 @@ def _end(words: Sequence[Word], opening: int) -> int:
 def _sign(word: Word, before: Sequence[str]) -> str:
     if word.kind == "number":
         raised = bool(before) and before[-1] == "**"
-        if raised and word.text in "123456789":
+        if raised and word.text in tuple("123456789"):
             return word.text
         if raised:
             raise FormulaError("formula: terms are raised to a power from 1 to 9; for powers of numbers write I(x**2)")
-        if word.text in "01":
+        if word.text in ("0", "1"):
             return word.text
     if word.kind == "sign" and word.text in ("+", "-", "*", ":", "/", "(", ")", ".", "^", "**", "%in%"):
         return "**" if word.text == "^" else word.text
-    shown = word.text if word.kind != "text" else f"'{word.text}'"
+    shown = shortened(word.text) if word.kind != "text" else f"'{shortened(word.text)}'"
     raise FormulaError(f"formula: {shown} has no meaning among terms; arithmetic goes into I(), as in I(age**2)")
 
 
@@ -233,7 +240,7 @@ def _expanded(right: str, others: Sequence[str]) -> list[tuple[str, ...]]:
     }
     try:
         tree = parser.get_ast(right, context=context)
-        if _most(tree, len(others)) > MOST_TERMS:
+        if _most(tree, len(others)) > MOST_TERMS + 1:  # with the intercept
             raise FormulaError(f"formula: more than {MOST_TERMS:,} terms")
         found = parser.get_terms_from_ast(tree, context=context)
         terms = [tuple(factor.expr for factor in term.factors) for term in found]
@@ -277,19 +284,19 @@ def read_category(words: Sequence[Word], columns: Collection[str] | None = None)
             parts[-1].append(word)
     first, *options = parts
     if len(first) != 1 or first[0].kind != "name":
-        raise FormulaError(f"formula: {written(words)}: C() takes the name of a column")
+        raise FormulaError(f"formula: {shortened(written(words))}: C() takes the name of a column")
     name = first[0].text
     if columns is not None and name not in columns:
         raise no_column(name, columns, _WHAT)
     levels, base = None, None
     for option in options:
-        key, values = _option(option, written(words))
+        key, values = _option(option, shortened(written(words)))
         if key == "levels":
             levels = tuple(values)
         else:
             (base,) = values
     if levels is not None and base is not None and base not in levels:
-        raise FormulaError(f"formula: {written(words)}: base is not one of the levels")
+        raise FormulaError(f"formula: {shortened(written(words))}: base is not one of the levels")
     return DeclaredCategory(name, levels, base)
 
 
@@ -303,10 +310,9 @@ def _option(words: list[Word], shown: str) -> tuple[str, list[Any]]:
     if len(words) < 3 or words[1] != Word("sign", "=") or words[0].kind != "name":
         raise wrong
     key = {"levels": "levels", "base": "base", "reference": "base"}.get(words[0].text)
-    values = [_level(word) for word in words[2:] if word.kind in ("text", "number", "name")]
-    signs = [word.text for word in words[2:] if word.kind not in ("text", "number", "name")]
-    listed = (bool(signs) and signs[0] in ("[", "c")) or not signs
-    if key is None or None in values or not values or not listed or (key == "base" and (len(values) != 1 or signs)):
+    values = [_level(word) for word in words[2:] if word.kind in _VALUES]
+    shape = "".join("v" if word.kind in _VALUES else word.text for word in words[2:])
+    if key is None or None in values or not _SHAPES[key].fullmatch(shape):
         raise wrong
     return key, values
 
@@ -317,4 +323,8 @@ def _level(word: Word) -> Any:
     if word.kind == "number":
         value = float(word.text)
         return int(value) if value.is_integer() and "." not in word.text else value
-    return {"True": True, "TRUE": True, "False": False, "FALSE": False}.get(word.text)
+    return word.text.lower() == "true" if word.kind == "truth" else None
+
+
+_VALUES = ("text", "number", "truth", "name")  # a name is none, and refused
+_SHAPES = {"base": re.compile("v"), "levels": re.compile(r"v|\[v(,v)*\]|c?\(v(,v)*\)")}

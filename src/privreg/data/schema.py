@@ -116,6 +116,8 @@ class Column:
         require(bool(levels) == (kind in (BOOLEAN, CATEGORY)) or bool(record["left_out"]), f"{what}: no levels")
         found = flag(record["found"], what)
         require(not found or all(isinstance(level, str) for level in levels), f"{what}: levels must be text")
+        computed = parsed(name) if flag(record["computed"], what) else None
+        require(computed is None or kind == NUMBER, f"{what}: what is computed is a number")
         return cls(
             name,
             kind,
@@ -131,7 +133,7 @@ class Column:
             _number(record["n_missing"], what),
             _number(record["centre"], what),
             None if record["range"] is None else checked_range(name, record["range"]),
-            parsed(name) if flag(record["computed"], what) else None,
+            computed,
         )
 
 
@@ -221,7 +223,7 @@ class Schema:
 
     def choose(self, names: Sequence[str]) -> "Schema":
         """Of these columns only, in this order; SchemaError if it lacks one."""
-        known = {column.name: column for column in self.columns}
+        known = {column.name: column for column in self.columns if column.computed is None}
         for name in names:
             if name not in known:
                 raise SchemaError(f"the schema has no column {name!r}: it was read from another table")
@@ -249,9 +251,10 @@ class Schema:
         formula = None
         if record["formula"] is not None:
             formula = Formula.from_dict(record["formula"], [c.computed for c in columns if c.computed is not None])
-            known = {c.name for c in columns}
-            needed = {name for c in columns for name in c.inputs} | {name for term in formula.terms for name in term}
-            require(needed | set(formula.target.columns) <= known, "the formula has columns that the schema has not")
+            known, raw = {c.name for c in columns}, {c.name for c in columns if c.computed is None}
+            needed = {name for c in columns for name in c.inputs} | set(formula.target.columns)
+            used = {name for term in formula.terms for name in term}
+            require(used <= known and needed <= raw, "the formula has columns that the schema has not")
         require(formula is not None or all(c.computed is None for c in columns), "a computed column needs a formula")
         mark = text(record["target_mark"], "target_mark")
         require(mark in (".", ","), "target_mark must be a point or a comma")

@@ -239,16 +239,9 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
         raise SchemaError(f"{table!r} has no feature columns")
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
-    types = {name: table.type_of(name) for name in offered}
-    found = Types(
-        types,
-        table.levels,
-        target,
-        target is not None and not table.typed,
-        table.named,
-        notes=table.notes,
-        semicolons=table.semicolons,
-    )
+    types = {name: table.type_of(name) for name in table.columns}
+    text_target = target is not None and not table.typed
+    found = Types(types, table.levels, target, text_target, table.named, notes=table.notes, semicolons=table.semicolons)
     return found.offering([name for name in offered if name not in table.unoffered])
 
 

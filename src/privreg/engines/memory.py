@@ -72,7 +72,7 @@ class InMemory(Kind):
             if groups not in own:
                 raise SchemaError(f"groups must be a column, or the name of one; there is none called {groups!r}")
             groups = self.column(X, groups)
-        return frame.select([own[name] for name in columns]).to_native(), groups
+        return frame.select([nw.col(own[name]).alias(name) for name in columns]).to_native(), groups
 
     def column(self, X: Any, name: str) -> Any:
         """One column of a table."""
@@ -115,16 +115,19 @@ class FilesInMemory(FileKind):
         people = [] if options.groups is None else [options.groups]
         if options.progress is not None:
             options.progress("reading the file")
-        table = X.read([*types.all, *([] if y is None else [y]), *people], people)
+        names = list(dict.fromkeys([*types.columns, *(() if options.where is None else options.where.columns)]))
+        apart = X.typed and bool(set(people) & set(names))  # as the filter sees it, and as it tells people apart
+        needed = dict.fromkeys([*names, *([] if y is None else [y]), *people])
+        table = X.read(list(needed), [] if apart else people)
         if y is None:
             target = Raw(NUMBER, np.zeros(len(table)))
         else:
             target = Raw(NUMBER, read_target(table[y])) if X.typed else Raw(TEXT, table[y])
         persons = None
         if people:  # in text, blanks around a name are no part of it, and there are words for nobody
-            named = table[people[0]]
+            named = (X.read(people, people) if apart else table)[people[0]]
             persons = read_identities(named if X.typed else as_texts(named))
-        columns = {name: nw.from_native(table[name], series_only=True) for name in types.all}
+        columns = {name: nw.from_native(table[name], series_only=True) for name in names}
         return MemorySource(types, columns, target, persons, options)
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:
@@ -148,6 +151,7 @@ class MemorySource(Source):
         array: NDArray[Any] | None = None,
     ) -> None:
         self._types = types.all
+        self._marks = ",." if types.semicolons else ".,"  # what a filter takes for a decimal mark, at first
         self._columns, self._target, self._persons = columns, target, persons
         self._options, self._array = options, array
         if len(target) > MAX_RECORDS:
@@ -162,7 +166,7 @@ class MemorySource(Source):
         def one(b: int) -> NDArray[np.bool_]:
             with isolated():
                 cells = {name: raw.take(pieces[b]) for name, raw in raws.items()}
-                return passes(condition, cells.__getitem__, len(cells[columns[0]]))
+                return passes(condition, cells.__getitem__, len(cells[columns[0]]), self._marks)
 
         return np.concatenate(each_in_threads(one, len(pieces), self._options.n_jobs))
 

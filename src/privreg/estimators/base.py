@@ -28,7 +28,7 @@ from privreg.errors import SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
-from privreg.estimators.inputs import Inputs, read_inputs
+from privreg.estimators.inputs import Inputs, read_inputs, usable_types
 from privreg.estimators.schema_notes import left_out_notes
 from privreg.estimators.settled import Public, as_used, settle
 from privreg.estimators.spending import Spending
@@ -57,6 +57,8 @@ def set_all(estimator: Any, attributes: dict[str, Any]) -> None:
 def columns_in(X: Any, types: Types) -> dict[str, Any]:
     """The attributes by which scikit-learn remembers the columns of a table."""
     if kind_of(X).in_memory:
+        if types.others:
+            X = kind_of(X).take(X, list(types.columns), None)[0]
         seen = BaseEstimator()
         validate_data(seen, X, reset=True, skip_check_array=True)
         return vars(seen)
@@ -96,14 +98,12 @@ class Known:
 
 def look_at(inputs: Inputs, estimator: Any) -> Known:
     """Looks at names and types, at what was declared, and at no record."""
-    X, formula = inputs.X, inputs.formula
+    formula = inputs.formula
     with isolated():
-        types = kind_of(X).types(X, inputs.y, inputs.groups)
-    if formula is not None:  # a filter may need more
-        types = types.offering(formula.columns)
+        types = usable_types(inputs)
     public, schema = settle_for(types, estimator, formula)
-    columns = {} if formula is not None else columns_in(X, types)
-    if inputs.target is None and types.target is not None and kind_of(X).in_memory:
+    columns = {} if formula is not None else columns_in(inputs.X, types)
+    if inputs.target is None and types.target is not None and kind_of(inputs.X).in_memory:
         inputs = replace(inputs, target=types.target)
     return Known(inputs, types, columns | inputs.remembered, public, schema)
 

@@ -1,5 +1,6 @@
 """What a fit is given: a table, a target, people, perhaps a formula and a filter; read and checked by names alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 
 from privreg.data.expressions import Expression, read_condition
 from privreg.data.formula import Formula, read_formula
+from privreg.data.raw import OTHER_TYPE
 from privreg.data.tables import rows_as_array, without_column
+from privreg.engines.base import Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
 
@@ -22,6 +25,7 @@ class Inputs:
     formula: Formula | None = None
     where: Expression | None = None
     target: str | None = None  # the name of its column, or its formula, where it was given so
+    offered: tuple[str, ...] | None = None  # the columns that a model may use, where the table has more for its filter
 
     @property
     def words(self) -> str:
@@ -52,10 +56,9 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
             raise ValueError("a formula has the target on its left side; leave y out")
         people = groups if isinstance(groups, str) else None
         read = read_formula(formula, [name for name in names or () if name != people])
-        needed = [*read.columns, *(condition.columns if condition else ())]
-        X, groups = kind.take(X, list(dict.fromkeys(needed)), groups)
-        return Inputs(X, None, groups, read, condition, read.target.text)
-    named = y if isinstance(y, str) else None
+        X, groups = kind.take(X, _with_filter(read.columns, condition), groups)
+        return Inputs(X, None, groups, read, condition, read.target.text, tuple(read.columns))
+    named, offered = y if isinstance(y, str) else None, None
     if kind.in_memory and names is not None:
         for name, what in ((y, "y"), (groups, "groups")):
             if isinstance(name, str) and name not in names:
@@ -66,5 +69,20 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
         if len(rest) < len(names):
             if isinstance(y, str):
                 y = kind.column(X, y)
-            X, groups = kind.take(X, rest, groups)
-    return Inputs(X, y, groups, None, condition, named)
+            X, groups = kind.take(X, _with_filter(rest, condition), groups)
+            offered = tuple(rest)
+    return Inputs(X, y, groups, None, condition, named, offered)
+
+
+def _with_filter(columns: Sequence[str], condition: Expression | None) -> list[str]:
+    """These columns, and those that only the filter needs."""
+    return list(dict.fromkeys([*columns, *(condition.columns if condition else ())]))
+
+
+def usable_types(inputs: Inputs) -> Types:
+    """What the types of the table say; SchemaError if the filter needs a column of a type that is of no use."""
+    types = kind_of(inputs.X).types(inputs.X, inputs.y, inputs.groups)
+    for name in inputs.where.columns if inputs.where is not None else ():
+        if types.all[name].kind == OTHER_TYPE:
+            raise SchemaError(f"column {name!r} is of type {types.all[name].words}, which cannot be used")
+    return types if inputs.offered is None else types.offering(inputs.offered)

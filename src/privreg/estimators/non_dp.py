@@ -8,9 +8,9 @@ from sklearn.base import RegressorMixin
 from privreg._types import Float64
 from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
-from privreg.engines.registry import kind_of, open_source
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import TableEstimator, columns_in, set_all
-from privreg.estimators.inputs import read_inputs
+from privreg.estimators.inputs import read_inputs, usable_types
 from privreg.estimators.regressor import linear, placed
 from privreg.estimators.settled import Categories, public_schema
 
@@ -40,10 +40,9 @@ class NonDP(RegressorMixin, TableEstimator):
         if not kind_of(X).in_memory:
             raise TypeError("NonDP needs its table in memory")
         inputs = read_inputs(X, y, None, formula, where)
-        types, source = open_source(inputs.X, inputs.y, OpenOptions(1, where=inputs.where))
-        set_all(self, inputs.remembered if inputs.formula is not None else columns_in(inputs.X, types))
-        if inputs.formula is not None:
-            types = types.offering(inputs.formula.columns)
+        types = usable_types(inputs)
+        source = kind_of(inputs.X).open(inputs.X, inputs.y, types, OpenOptions(1, where=inputs.where))
+        set_all(self, ({} if inputs.formula is not None else columns_in(inputs.X, types)) | inputs.remembered)
         schema = public_schema(types, "dtype" if self.categories is None else self.categories, False, inputs.formula)
         engine = source.open(schema)
         assert isinstance(engine, MemoryEngine)

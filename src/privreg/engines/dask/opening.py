@@ -76,8 +76,8 @@ class DaskFrames(Kind):
             read_identities(frame._meta[people])  # raises for a type that cannot tell people apart
         if target is not None:
             read_target(frame._meta[target])  # raises for one that is not numeric
-        types = {name: type_of(nw.from_native(frame._meta[name], series_only=True)) for name in names}
-        return Types(types, partial(_known_levels, frame._meta.dtypes.to_dict()), target)
+        types = {name: type_of(nw.from_native(frame._meta[name], series_only=True)) for name in frame.columns}
+        return Types(types, partial(_known_levels, frame._meta.dtypes.to_dict()), target).offering(names)
 
     def open(self, X: Any, y: Any, types: Types, options: OpenOptions) -> DaskPartitions:
         frame, _, groups = _joined(X, y, options.groups)
