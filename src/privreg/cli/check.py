@@ -51,6 +51,7 @@ class Job:
     delta: Decimal
     method: str
     k: int | str
+    sheet: str | None = None
     features: list[str] | None = None
     drop: list[str] | None = None
     category: list[str] | None = None
@@ -182,7 +183,7 @@ def open_table(job: Job) -> Opened:
     file, names = None, header_names(job.data)
     with stages("looking at the columns"):
         if names is None:
-            file = open_file(job.data)
+            file = open_file(job.data, job.sheet, _columns_named(job))
             names = list(file.columns)
         features = read_names("--features", job.features or [], names)
         drop = read_names("--drop", job.drop or [], names)
@@ -191,8 +192,15 @@ def open_table(job: Job) -> Opened:
         ranges = read_ranges(job.range or [], names, job.data)
         chosen = job.target, features, drop, job.person, levels
         choose_names(names, job.data, *chosen)
-        file = file or open_file(job.data)
+        file = (file or open_file(job.data, job.sheet)).as_numbers({*ranges, str(job.target)})
         return Opened(file, choose_columns(file, *chosen), ranges)
+
+
+def _columns_named(job: Job) -> list[str]:
+    """The columns of a file without a header: those that the command names; none if it leaves the features open."""
+    features = read_names("--features", job.features or [], ())
+    others = [name for name in (job.target, job.person) if name is not None]
+    return list(dict.fromkeys([*features, *others])) if features else []
 
 
 def _check_engine(job: Job) -> None:

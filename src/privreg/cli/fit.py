@@ -21,6 +21,7 @@ def fit(
     target: options.Target,
     epsilon: options.Epsilon,
     delta: options.Delta = Decimal("1e-6"),
+    sheet: options.Sheet = None,
     k: Annotated[
         str, typer.Option(parser=options.whole_or_auto, metavar="N|auto", help="The most features to use.")
     ] = "auto",
@@ -85,6 +86,7 @@ def select(
     k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
     epsilon: options.Epsilon,
     delta: options.Delta = Decimal("1e-6"),
+    sheet: options.Sheet = None,
     method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
     features: options.Features = None,
     drop: options.Drop = None,

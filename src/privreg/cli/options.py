@@ -29,9 +29,13 @@ def whole_or_auto(text: str) -> int | str:
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV or Parquet file with one record per row; or many Parquet files: a folder, or 'data/*.parquet'.",
+        help="File with one record per row: CSV, TSV, Parquet, Arrow, Excel, Stata, SPSS, SAS or JSON lines; "
+        "or many Parquet files: a folder, or 'data/*.parquet'.",
         show_default=False,
     ),
+]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook. Default: the first.", show_default=False)
 ]
 Engine = Annotated[
     str, typer.Option(metavar="auto|dask", help="auto works here; dask lets workers of a cluster read Parquet files.")

@@ -15,6 +15,7 @@ def schema(
     data: options.Data,
     epsilon: options.Epsilon,
     delta: options.Delta = Decimal("1e-6"),
+    sheet: options.Sheet = None,
     features: options.Features = None,
     drop: options.Drop = None,
     category: options.Category = None,

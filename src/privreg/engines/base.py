@@ -132,6 +132,7 @@ class Types:
     target: str | None = None  # its name, if it has one
     text_target: bool = False  # whether the target is text that is to be read as numbers
     named: frozenset[str] = frozenset()  # columns that the user asked for by name
+    notes: tuple[str, ...] = ()  # what to know about the names, in sentences
 
 
 class Source(ABC):
@@ -198,7 +199,7 @@ def file_types(table: Any, target: Any, groups: Any) -> Types:
     if target is not None and table.typed and table.columns[target] not in ("number", "boolean"):
         raise SchemaError(f"the target {target!r} holds {table.columns[target]}, which is not numeric")
     types = {name: table.type_of(name) for name in offered}
-    return Types(types, table.levels, target, target is not None and not table.typed, table.named)
+    return Types(types, table.levels, target, target is not None and not table.typed, table.named, table.notes)
 
 
 def used_columns(table: Any, schema: Schema) -> list[str]:

@@ -250,6 +250,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             known.reads,
             self._reading_epsilon(budget) if known.reads else None,
             ledger,
+            known.public.notes,
         )
 
     def _reading_epsilon(self, budget: Budget) -> float | None:

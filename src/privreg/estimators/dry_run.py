@@ -37,6 +37,7 @@ class Check:
     reads: bool  # whether a part of the budget goes to finding out about columns
     reading_epsilon: float | None  # that part, where it is fixed
     ledger: LedgerOutlook | None
+    notes: tuple[str, ...] = ()  # about the names of the columns
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -56,7 +57,8 @@ class Check:
             told.append("A small part of that is for finding out what the columns hold, and how much is missing.")
         else:
             told.append("Nothing of that is needed to find out what the columns hold.")
-        return told + ([] if self.ledger is None else [_ledger_sentence(self.ledger)])
+        told += [] if self.ledger is None else [_ledger_sentence(self.ledger)]
+        return [*self.notes, *told]
 
 
 def _ledger_sentence(ledger: LedgerOutlook) -> str:

@@ -61,7 +61,9 @@ def settle(types: Types, categories: Categories = None, ranges: Ranges = None, m
                 raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
             taken.append(name)
         columns[name] = _settled(name, kind, levels, bounds.get(name))
-    notes = (f"The levels of {listed(taken)} came with the data's type and are taken as public.",) if taken else ()
+    notes = types.notes
+    if taken:
+        notes += (f"The levels of {listed(taken)} came with the data's type and are taken as public.",)
     return Public(columns, types.columns, types.text_target, types.named, missing == "fill", notes)
 
 
