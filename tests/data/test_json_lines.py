@@ -1,6 +1,7 @@
 """JSON lines: the user names the columns, and each line is a record by itself."""
 
 import json
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_each_line_is_read_as_if_it_were_alone(tmp_path, lines):
     lines = [line.replace(b"\n", b"") for line in lines]
     together = cells(write(tmp_path / "t.jsonl", b"{}\n" + b"\n".join(lines)), "a", "b")[1:]
     alone = [cells(write(tmp_path / "t.jsonl", b"{}\n" + line), "a", "b")[1:] for line in lines]
-    assert together == sum(alone, [])
+    assert together == list(chain.from_iterable(alone))
 
 
 def test_a_new_key_in_the_last_record_adds_no_column(tmp_path):

@@ -107,7 +107,11 @@ def test_extended_missing_values_of_stata(tmp_path):
     labels = {"c": {"a": "refused", "z": "unknown", 1: "one", 2: "two"}, "d": {"a": "refused", "b": "not asked"}}
     options = {"missing_user_values": {"c": ["a", "z"], "d": ["a", "b"]}, "variable_value_labels": labels}
     path = made(tmp_path, "dta", columns, **options)
-    assert open_file(path).columns == {"c": "category", "d": "number", "y": "number"}  # d has labels of missing codes only
+    assert open_file(path).columns == {
+        "c": "category",
+        "d": "number",
+        "y": "number",
+    }  # d has labels of missing codes only
     assert open_file(path).levels("c") == ["one", "two"]
     assert read(path)["c"] == ["one", None, "two", None, None]
     assert read(path)["d"] == [1.0, None, 3.0, None, 5.0]
@@ -147,7 +151,8 @@ def test_special_missing_values_of_sas(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("end", "column"), [("dta", "DAY"), ("dta", "TIME"), ("sav", "DAY"), ("sav", "TIME"), ("xpt", "DAY"), ("xpt", "TIME")]
+    ("end", "column"),
+    [("dta", "DAY"), ("dta", "TIME"), ("sav", "DAY"), ("sav", "TIME"), ("xpt", "DAY"), ("xpt", "TIME")],
 )
 def test_dates_out_of_range_are_missing(tmp_path, end, column):
     clocks = {"dta": {"DAY": "%td", "TIME": "%tc"}, "sav": {"DAY": "DATE11", "TIME": "DATETIME20"}}
@@ -190,7 +195,9 @@ def test_text_that_is_not_of_the_encoding_is_missing(tmp_path, end):
 
 def test_names_and_labels_beyond_ascii(tmp_path):
     for end in ("dta", "sav"):
-        path = made(tmp_path, end, {"größe": [1, 2], "名": ["x", "y"]}, variable_value_labels={"größe": {1: "ü", 2: "名"}})
+        path = made(
+            tmp_path, end, {"größe": [1, 2], "名": ["x", "y"]}, variable_value_labels={"größe": {1: "ü", 2: "名"}}
+        )
         assert read(path) == {"größe": ["ü", "名"], "名": ["x", "y"]}
 
 

@@ -70,8 +70,8 @@ def _write_predictions(model_file: Path, data: Path, sheet: str | None, out: Pat
             # What was left out of the fit is not needed, but a table has to have the columns that the fit's had.
             columns = {name: batch[name] if name in needed else pa.nulls(len(batch)) for name in features}
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            beside = pa.table({name: _plain(batch[name]) for name in kept})
-            table = beside.append_column(PREDICTION, pa.array(model.predict(pa.table(columns))))
+            beside = {name: _plain(batch[name]) for name in kept}
+            table = pa.table(beside | {PREDICTION: pa.array(model.predict(pa.table(columns)))})
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
         if writer is None:

@@ -66,7 +66,9 @@ def _sheet(path: Path, name: str | None) -> Any:
 
 def _rows(sheet: Any) -> Iterator[list[Any]]:
     """The rows from the first one of the sheet on, each from the first column on, wherever its cells are."""
-    before = [""] * (0 if sheet.start is None else sheet.start[1])
+    if sheet.start is None:  # has no cells, and some versions of the library no rows
+        return iter(())
+    before = [""] * sheet.start[1]
     return (before + row for row in sheet.iter_rows()) if before else iter(sheet.iter_rows())
 
 
