@@ -134,6 +134,28 @@ def test_other_archives_are_refused_for_what_they_are(tmp_path):
     assert message(open_file, tmp_path / "t.xlsx") == f"{tmp_path / 't.xlsx'} is a zip archive: unpack it first"
 
 
+def test_opendocument(tmp_path):
+    def cell(kind, value, text):
+        return f'<table:table-cell office:value-type="{kind}" {value}><text:p>{text}</text:p></table:table-cell>'
+
+    rows = [
+        cell("string", "", "a") + cell("string", "", "b"),
+        cell("float", 'office:value="1.5"', "1,5") + cell("date", 'office:date-value="2020-01-02"', "2.1.20"),
+        cell("boolean", 'office:boolean-value="true"', "WAHR")
+        + '<table:table-cell table:number-columns-repeated="9"/>',
+        '<table:table-cell/><table:table-cell table:number-columns-repeated="2"/>' + cell("string", "", "beside"),
+    ]
+    names = "".join(f' xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in ("office", "table", "text"))
+    body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    sheet = f'<office:body><office:spreadsheet><table:table table:name="S">{body}</table:table>'
+    content = f"<office:document-content{names}>{sheet}</office:spreadsheet></office:body></office:document-content>"
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", content)
+    assert read(tmp_path / "t.ods") == {"a": ["1.5", "True"], "b": ["2020-01-02", ""]}
+
+
 def test_a_workbook_under_another_name(tmp_path):
     path = workbook(tmp_path / "t.xlsx", [["a"], [1]]).rename(tmp_path / "people.csv")
     assert format_of(path) is EXCEL

@@ -240,6 +240,14 @@ def test_no_rows(tmp_path, end):
     assert list(file.batches(["A"])) == []
 
 
+@with_labels
+def test_labels_without_rows(tmp_path, end):
+    columns = {"c": np.array([], float), "t": np.array([], object)}
+    file = open_file(made(tmp_path, end, columns, variable_value_labels={"c": LABELS}))
+    assert file.columns["c"] == "category"
+    assert file.read(["c", "t"]).to_pydict() == {"c": [], "t": []}
+
+
 @every_format
 def test_damaged_files(tmp_path, end, capfd):
     path = made(tmp_path, end, {"A": np.arange(500.0), "T": ["zq7x"] * 500})

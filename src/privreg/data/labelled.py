@@ -75,7 +75,7 @@ class LabelledFile(DataFile):
             raise SchemaError(f"{path} has two columns with the same name; rename one of them")
         if not self._variables:
             raise SchemaError(f"{path} has no columns")
-        self._rows = found.number_rows or 0
+        self._rows = min(found.number_rows or 0, path.stat().st_size)  # a damaged file may say anything
         super().__init__(path, {name: variable.kind for name, variable in self._variables.items()})
 
     # ---- what a format says

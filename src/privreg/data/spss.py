@@ -32,9 +32,9 @@ class SpssFile(LabelledFile):
     def _encodings(self) -> Sequence[str]:
         if self._portable:  # has a table of its own for characters
             return []
-        told = self._library(metadataonly=True).file_encoding or "utf-8"
+        told = self._library(metadataonly=True).file_encoding
         try:
-            return [codecs.lookup(told).name]
+            return [codecs.lookup(told).name] if told else ["utf-8", "cp1252"]  # old files do not tell
         except LookupError:
             raise SchemaError(f"{self.path} is in the encoding {told!r}, which is not known here") from None
 
