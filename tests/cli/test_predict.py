@@ -96,7 +96,7 @@ def test_predict_refuses_clearly(folder, model, tmp_path):
 def test_a_constant_is_predicted_for_every_row(tmp_path):
     (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
     run("fit", tmp_path / "few.csv", "--target", "a", "--epsilon", "1", "--out", tmp_path / "m.json")
-    for more, begin in ([], ""), (["--keep", "b"], "2,"):
+    for more, begin in ([], ""), (["--keep", "b"], '"2",'):
         _, one, two = run("predict", tmp_path / "m.json", tmp_path / "few.csv", *more).stdout.split()
         assert one.startswith(begin)
         assert one.rpartition(",")[2] == two.rpartition(",")[2]
