@@ -68,13 +68,14 @@ package:
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'; \
 	.venv/bin/pytest -n auto --dist worksteal
 
-# Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed,command,reading}.json.
+# Ratios to peers measured in one run; writes benchmarks/{selection,regression,flagship_speed,command,reading,formats}.json.
 bench: .venv/.stamp-test
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/flagship_speed.py
 	$(BIN)/python benchmarks/command.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/formats.py
 
 # Tables larger than memory; writes benchmarks/{scaling,sampling}.json: make bench-scaling DATA=folder with 25 GB of room
 bench-scaling: .venv/.stamp-test

@@ -39,6 +39,8 @@ KNOWN_ONLY_IN = {
     "rich": {"cli", "paper"},
     "matplotlib": {"report", "paper"},
     "sqlite3": {"privacy"},
+    "python_calamine": {"data"},
+    "pyreadstat": {"data"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Hostile input for everything that reads: text and Parquet files, tables in memory, models, schemas, ledgers.
+"""Hostile input for everything that reads: files of all formats, tables in memory, models, schemas, ledgers.
 
     python -m audit.fuzz [--seconds N] [--target T --engine E]
 
@@ -15,6 +15,7 @@ its word:
 
 from collections.abc import Callable
 
+from audit.fuzz.formats import fuzz_arrow, fuzz_excel, fuzz_json, fuzz_labelled
 from audit.fuzz.ledger import fuzz_ledger
 from audit.fuzz.model import fuzz_model, fuzz_schema
 from audit.fuzz.objects import fuzz_table
@@ -26,6 +27,10 @@ __all__ = ["TARGETS", "nasty_lines_found"]
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "csv": fuzz_text,
     "parquet": fuzz_parquet,
+    "json": fuzz_json,
+    "excel": fuzz_excel,
+    "arrow": fuzz_arrow,
+    "labelled": fuzz_labelled,
     "table": fuzz_table,
     "model": fuzz_model,
     "schema": fuzz_schema,

@@ -14,7 +14,17 @@ PIECES = (
     b"'", CANARY.encode(), b"true", b"FALSE", b"north", b"#", b"id,x\n", b"a,b\n1,2\n", b"PAR1", b"{", b"[", b'{"a":',
 )
 # fmt: on
-SIZES = {"parquet": 40, "table": 40, "model": 24, "schema": 24, "ledger": 24}
+SIZES = {
+    "parquet": 40,
+    "json": 40,
+    "excel": 60,
+    "arrow": 40,
+    "labelled": 60,
+    "table": 40,
+    "model": 24,
+    "schema": 24,
+    "ledger": 24,
+}
 
 
 def seeds(target: str) -> list[bytes]:

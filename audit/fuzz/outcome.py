@@ -104,9 +104,9 @@ def folder() -> Path:
     return Path(made)
 
 
-def input_file(content: bytes) -> Path:
+def input_file(content: bytes, end: str = "") -> Path:
     """The file that the product is to read next."""
-    path = folder() / "input"
+    path = folder() / f"input{end}"
     path.write_bytes(content)
     return path
 

@@ -110,7 +110,8 @@ class Use:
 
 def read_file(path: Path, use: Use) -> Read:
     """A file, read as `privreg fit` does; one with types as the table in memory that it holds."""
-    file = files.open_file(path)
+    named = [*use.features, use.target, use.person]  # all that a file without a header has
+    file = files.open_file(path, columns=[name for name in named if name is not None])
     columns = choose_columns(file, use.target, use.features, (), use.person, dict(use.levels))
     person = [] if columns.person is None else [columns.person]
     names = [*columns.features, str(columns.target), *person]

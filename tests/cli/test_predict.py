@@ -93,6 +93,15 @@ def test_predict_refuses_clearly(folder, model, tmp_path):
     assert "--keep: no column 'nme'" in refused("predict", model, folder / "people.csv", "--keep", "nme")
 
 
+def test_a_constant_is_predicted_for_every_row(tmp_path):
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
+    run("fit", tmp_path / "few.csv", "--target", "a", "--epsilon", "1", "--out", tmp_path / "m.json")
+    for more, begin in ([], ""), (["--keep", "b"], '"2",'):
+        _, one, two = run("predict", tmp_path / "m.json", tmp_path / "few.csv", *more).stdout.split()
+        assert one.startswith(begin)
+        assert one.rpartition(",")[2] == two.rpartition(",")[2]
+
+
 def test_an_odd_row_gets_an_empty_prediction(model, tmp_path):
     (tmp_path / "rows.csv").write_text("town,noise,school,age\nnorth,0,12,40\nnorth,0,12\nsouth,0,12,40\n")
     _, one, odd, two = run("predict", model, tmp_path / "rows.csv").stdout.split()

@@ -54,7 +54,7 @@ def test_the_operating_systems_errors_pass(tmp_path):
         (b'\xef\xbb\xbf \n[["wage", 4711]]', "is JSON: save it as CSV"),
         (b"<?xml version='1.0'?><wage>4711</wage>", "is XML or HTML: save it as CSV"),
         (b">\x04\x10 4711,b\n1,2\n", "neither Parquet nor UTF-8 text"),
-        (b"PK\x03\x04abc", "zip archive or an Excel workbook: unpack it"),
+        (b"PK\x03\x04abc", "is a zip archive: unpack it first"),
         ("a,b\n1,2\n".encode("utf-16-be"), "neither Parquet nor UTF-8 text"),
         ("größe,b\n1,2\n".encode("latin-1"), "not UTF-8: name its encoding, such as --encoding latin-1"),
         (b"PAR1 4711 broken", "could not be read as Parquet"),

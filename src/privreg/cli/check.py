@@ -22,7 +22,7 @@ from privreg.data.columns import (
     read_ranges,
     unknown_column,
 )
-from privreg.data.expressions import read_condition
+from privreg.data.expressions import names_in, read_condition
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.formula import read_formula
 from privreg.data.text_stream import checked_encoding
@@ -56,6 +56,7 @@ class Job:
     k: int | str
     formula: str | None = None
     where: str | None = None
+    sheet: str | None = None
     features: list[str] | None = None
     drop: list[str] | None = None
     category: list[str] | None = None
@@ -207,7 +208,7 @@ def open_table(job: Job) -> Opened:
     file, names = None, header_names(job.data, job.encoding)
     with stages("looking at the columns"):
         if names is None:
-            file = open_file(job.data, job.encoding)
+            file = open_file(job.data, job.encoding, job.sheet, _columns_named(job))
             names = list(file.columns)
         features = read_names("--features", job.features or [], names)
         drop = read_names("--drop", job.drop or [], names)
@@ -220,7 +221,8 @@ def open_table(job: Job) -> Opened:
             formula = read_formula(job.formula, [name for name in names if name != job.person])
             chosen = None, formula.columns, [], job.person, levels
         choose_names(names, job.data, *chosen)
-        file = file or open_file(job.data, job.encoding)
+        file = file or open_file(job.data, job.encoding, job.sheet)
+        file = file.as_numbers({*ranges, str(job.target)})
         columns = choose_columns(file, *chosen)
         used = [*columns.features, columns.target, columns.person]
         also = [] if condition is None else [name for name in condition.columns if name not in used]
@@ -232,6 +234,15 @@ def _check_target(job: Job) -> None:
         raise ValueError("name the column to predict with --target, or write a formula such as 'pay ~ age + C(region)'")
     if job.formula is not None and (job.target is not None or job.features or job.drop):
         raise ValueError("the formula names target and columns; leave --target, --features and --drop out")
+
+
+def _columns_named(job: Job) -> list[str]:
+    """The columns of a file without a header: those that the command names; none if it leaves the features open."""
+    rules = [(text, what) for text, what in ((job.formula, "formula"), (job.where, "where")) if text is not None]
+    features = read_names("--features", job.features or [], ())
+    others = [name for name in (job.target, job.person) if name is not None]
+    found = [*features, *others, *(name for text, what in rules for name in names_in(text, what))]
+    return list(dict.fromkeys(found)) if features or job.formula is not None else []
 
 
 def _check_engine(job: Job) -> None:

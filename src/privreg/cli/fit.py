@@ -22,6 +22,7 @@ def fit(
     formula: options.Formula = None,
     target: options.Target = None,
     delta: options.Delta = Decimal("1e-6"),
+    sheet: options.Sheet = None,
     k: Annotated[
         str, typer.Option(parser=options.whole_or_auto, metavar="N|auto", help="The most features to use.")
     ] = "auto",
@@ -89,6 +90,7 @@ def select(
     formula: options.Formula = None,
     target: options.Target = None,
     delta: options.Delta = Decimal("1e-6"),
+    sheet: options.Sheet = None,
     method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
     where: options.Where = None,
     features: options.Features = None,

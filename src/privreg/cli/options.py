@@ -31,8 +31,8 @@ def whole_or_auto(text: str) -> int | str:
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV or Parquet file with one record per row, or - for standard input; "
-        "or many Parquet files: a folder, or 'data/*.parquet'.",
+        help="File with one record per row: CSV, TSV (also compressed), Parquet, Arrow, Excel, Stata, SPSS, SAS or "
+        "JSON lines; - for standard input; or many Parquet files: a folder, or 'data/*.parquet'.",
         callback=data_path,
         show_default=False,
     ),
@@ -40,6 +40,9 @@ Data = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Encoding of CSV or TSV, such as latin-1 or cp1252. Default: UTF-8."),
+]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook. Default: the first.", show_default=False)
 ]
 Engine = Annotated[
     str, typer.Option(metavar="auto|dask", help="auto works here; dask lets workers of a cluster read Parquet files.")

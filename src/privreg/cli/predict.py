@@ -1,10 +1,11 @@
 """`privreg predict`: any number of rows, a batch at a time."""
 
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +19,8 @@ def predict(
     data: Annotated[
         Path,
         typer.Argument(
-            help="CSV, TSV or Parquet, one file or many, of any size; - for standard input.",
+            help="CSV, TSV, Parquet (one file or many), Arrow, Excel, Stata, SPSS, SAS or JSON lines; - for standard "
+            "input.",
             callback=data_path,
             show_default=False,
         ),
@@ -37,25 +39,30 @@ def predict(
         ),
     ] = False,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     force: options.Force = False,
 ) -> None:
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     from privreg.cli.check import check_predict
 
     check_predict(model, data, encoding, out, keep or [], force)
-    _write_predictions(model, data, encoding, out, keep or [], inverse)
+    with stages("loading"):
+        from privreg.data.files import open_file
+
+    _write_predictions(model, partial(open_file, data, encoding, sheet), out, keep or [], inverse)
 
 
 def _write_predictions(
-    model_file: Path, data: Path, encoding: str | None, out: Path | None, keep: list[str], inverse: bool
+    model_file: Path, open_data: Callable[[list[str]], Any], out: Path | None, keep: list[str], inverse: bool
 ) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
     with stages("loading"):
         import pyarrow as pa
 
         from privreg.cli.check import PREDICTION, read_kept
-        from privreg.data.columns import unknown_column
-        from privreg.data.files import TEXT, format_to_write, open_file
+        from privreg.data.columns import read_names, unknown_column
+        from privreg.data.files import TEXT, format_to_write
+        from privreg.data.schema import NUMBER
         from privreg.errors import ModelFileError
         from privreg.estimators.loaded import load_model
         from privreg.results.outputs import whole_file
@@ -64,8 +71,9 @@ def _write_predictions(
     features = list(getattr(model, "feature_names_in_", []))
     if not features:
         raise ModelFileError(f"{model_file} was fitted on an array without column names; predict with it in Python")
-    file = open_file(data, encoding)
     needed = model.schema_.used_inputs
+    file = open_data(list(dict.fromkeys([*needed, *read_names("--keep", keep, ())])) or features[:1])
+    file = file.as_numbers({column.name for column in model.schema_ if column.kind == NUMBER})
     for name in needed:
         if name not in file.columns:
             raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
@@ -78,14 +86,20 @@ def _write_predictions(
     open_writer = (format_to_write(place) or TEXT).load().writer
     with stages("predicting"), whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
         writer = None
-        for batch in file.batches([*needed, *copied]):
+        for batch in file.batches([*needed, *copied] or list(file.columns)[:1]):  # of a constant, the rows count
             # What was left out of the fit is not needed, but a table has to have the columns that the fit's had.
             columns = {name: batch[name] if name in needed else pa.nulls(len(batch)) for name in features}
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
-            table = batch.select(kept).append_column(PREDICTION, pa.array(predict(pa.table(columns))))
+            beside = {name: _plain(batch[name]) for name in kept}
+            table = pa.table(beside | {PREDICTION: pa.array(predict(pa.table(columns)))})
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
         if writer is None:
             schema = pa.schema([*((name, pa.null()) for name in kept), (PREDICTION, pa.float64())])
             writer = open_writer(sink, schema, place)
         writer.close()
+
+
+def _plain(column: Any) -> Any:
+    """A column without a dictionary, which CSV does not have."""
+    return column.cast(column.type.value_type) if hasattr(column.type, "value_type") else column

@@ -15,6 +15,7 @@ import privreg
 from privreg.cli.check import Job, Opened, check_method
 from privreg.cli.show import show_check, show_fit, show_schema, show_selection
 from privreg.cli.terminal import stages
+from privreg.data.schema import NUMBER
 from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.privacy.ledger.ledger import Ledger
@@ -25,6 +26,7 @@ from privreg.results.release import Release, release_of
 from privreg.results.schema_file import load_schema, schema_record
 
 if TYPE_CHECKING:
+    from privreg.data.base import DataFile
     from privreg.data.parquet import ParquetTable
 
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
@@ -94,12 +96,19 @@ def declare(estimator: Any, opened: Opened, job: Job) -> None:
     )
 
 
+def table_of(job: Job, opened: Opened) -> "DataFile":
+    """The columns that are used. Labelled ones that a given schema takes for numbers are numbers."""
+    known = () if job.schema is None else load_schema(job.schema).columns
+    return opened.table.as_numbers({column.name for column in known if column.kind == NUMBER})
+
+
 def run_check(job: Job, opened: Opened) -> None:
     """Print what a fit would do. Reads no record."""
     method = check_method(job)
     estimator = _estimator(job, method)
     declare(estimator, opened, job)
-    found = replace(estimator.check(opened.table, job.target, job.person, **_rules(job)), method=method)
+    table = table_of(job, opened)
+    found = replace(estimator.check(table, job.target, job.person, **_rules(job)), method=method)
     files = {kind: str(path) for kind, path in (("model", job.out), ("report", job.report)) if path is not None}
     if job.as_json:
         print(json.dumps(found.to_dict() | {"files": files}))
@@ -111,7 +120,7 @@ def run_check(job: Job, opened: Opened) -> None:
 
 def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     """Fit an estimator to the file."""
-    columns, table = opened.columns, opened.table
+    columns, table = opened.columns, table_of(job, opened)
     declare(estimator, opened, job)
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value

@@ -16,6 +16,7 @@ def schema(
     epsilon: options.Epsilon,
     delta: options.Delta = Decimal("1e-6"),
     where: options.Where = None,
+    sheet: options.Sheet = None,
     features: options.Features = None,
     drop: options.Drop = None,
     category: options.Category = None,

@@ -5,7 +5,7 @@ After that every cell is read by a fixed rule that looks at this cell alone, and
 value, without a message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -48,6 +48,10 @@ class DataFile:
         chosen.columns, chosen.named = {name: self.columns[name] for name in columns}, frozenset(named)
         chosen.unoffered = frozenset(unoffered)
         return chosen
+
+    def as_numbers(self, columns: Collection[str]) -> Self:  # noqa: ARG002
+        """The same rows; in these columns numbers that have labels are numbers, not categories."""
+        return self
 
     def type_of(self, column: str) -> "ColumnType":
         """What the type of a column says. Files without types have text only."""

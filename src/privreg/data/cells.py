@@ -236,6 +236,8 @@ def _read_only(array: Any) -> Any:
 def convert(array: pa.Array, identifier: bool, cast: bool) -> pa.Array:
     """A column of a file without dictionary and without text that is not UTF-8; perhaps all numbers as float64."""
     if pa.types.is_dictionary(array.type):
+        if str(array.type.value_type) == "string_view":  # which arrow cannot decode
+            array = pa.DictionaryArray.from_arrays(array.indices, _large(array.dictionary), safe=False)
         array = array.dictionary_decode()
     if is_text(array.type):
         array = valid_text(array)

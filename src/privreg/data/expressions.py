@@ -140,6 +140,12 @@ def _as_called(word: Word, after: Word | None) -> Word:
     return Word("function", word.text) if called else word
 
 
+def names_in(text: str, what: str) -> list[str]:
+    """What may be names of columns, in a table that cannot tell its own."""
+    found = [word.text for word in words_of(text, what) if word.kind == "name" and not _is_operator(word)]
+    return [name for name in dict.fromkeys(found) if name not in _TRUTHS]
+
+
 def _word(match: re.Match[str], what: str) -> Word:
     kind, text = str(match.lastgroup), match[str(match.lastgroup)]
     if kind == "odd":

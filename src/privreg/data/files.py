@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -25,18 +26,23 @@ class Format(NamedTuple):
     name: str  # as messages call it
     ends: tuple[str, ...]  # of names of its files, in lower case
     home: str  # "module:class" of its `DataFile`
-    magic: bytes | None = None  # what its files begin with; None if only their names tell
+    magic: bytes | tuple[bytes, ...] | None = None  # what its files begin with; None if only their names tell
+    test: str | None = None  # "module:function" of a path and its start that must agree, too, if there is one
     header: str | None = None  # "module:function" that gives the names of the columns at once, if there is one
     folders: bool = False  # whether a folder, or a pattern, stands for files of this format
     in_place: bool = False  # whether estimators take the file itself, and read it part by part
     writes: bool = False  # whether predictions can be written so
     packed: bool = False  # whether a compressed file is read, too
+    needs: str | None = None  # the module that reads it, if that comes with privreg[formats]
+    sheets: bool = False  # whether a file has sheets, one of which can be named
+    headerless: bool = False  # whether only the user can name the columns: those of one record are not public
 
     def recognises(self, path: Path, start: bytes | None) -> bool:
         """Whether a file that starts so is of this format. A folder or a pattern has no start."""
         if start is None:
             return self.folders
-        return has_end(path, self.ends) if self.magic is None else start.startswith(self.magic)
+        found = has_end(path, self.ends) if self.magic is None else start.startswith(self.magic)
+        return found and (self.test is None or resolve_name(self.test)(path, start))
 
     def load(self) -> Any:
         """Its `DataFile`."""
@@ -61,32 +67,100 @@ TEXT = Format(
     writes=True,
     packed=True,
 )
-FORMATS = [PARQUET, TEXT]  # the first that recognises a file; text, which has no mark of its own, is the last
+ARROW = Format(
+    "Arrow",
+    (".feather", ".arrow", ".arrows", ".ipc"),
+    "privreg.data.arrow_file:ArrowFile",
+    magic=(b"ARROW1", b"\xff\xff\xff\xff"),  # a file, or a stream
+    test="privreg.data.marks:is_arrow",
+)
+EXCEL = Format(
+    "Excel",
+    (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
+    "privreg.data.excel:ExcelFile",
+    magic=(b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    test="privreg.data.marks:is_workbook",
+    needs="python_calamine",
+    sheets=True,
+)
+STATA = Format(
+    "Stata",
+    (".dta",),
+    "privreg.data.stata:StataFile",
+    magic=(b"<stata_dta>", *(bytes([version, order, 1]) for version in range(104, 116) for order in (1, 2))),
+    needs="pyreadstat",
+)
+SPSS = Format(
+    "SPSS",
+    (".sav", ".zsav", ".por"),
+    "privreg.data.spss:SpssFile",
+    magic=b"",
+    test="privreg.data.marks:is_spss",
+    needs="pyreadstat",
+)
+SAS = Format(
+    "SAS",
+    (".sas7bdat", ".xpt"),
+    "privreg.data.sas:SasFile",
+    magic=(bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00", b"HEADER RECORD*******LIB"),
+    needs="pyreadstat",
+)
+JSON_LINES = Format(
+    "JSON lines",
+    (".jsonl", ".ndjson"),
+    "privreg.data.json_lines:JsonLines",
+    magic=b"",
+    test="privreg.data.marks:is_json_lines",
+    headerless=True,
+)
+FORMATS = [
+    PARQUET,
+    ARROW,
+    EXCEL,
+    STATA,
+    SPSS,
+    SAS,
+    JSON_LINES,
+    TEXT,
+]  # the first that recognises a file; text, which has no mark of its own, is the last
 
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 _REFUSED = {
-    b"PK\x03\x04": "is a zip archive or an Excel workbook: unpack it, or {advice}, first",
+    b"PK\x03\x04": "is a zip archive: unpack it first",
+    b"FEA1": "is Feather of version 1: {advice} first",
     b"PARE": "is encrypted Parquet: decrypt it first",
 }
 # Perhaps after blanks or a byte order mark. The first line is no header but may be a record, which must not be shown.
 _MARKUP = {
-    b'{"': "is JSON: {advice} first",
-    b"[{": "is JSON: {advice} first",
+    b'{"': "is JSON: {advice} first, or call it .jsonl if each line is an object",
+    b"[{": "is JSON: {advice} first, or as .jsonl with one object a line",
     b"[[": "is JSON: {advice} first",
     b"<": "is XML or HTML: {advice} first",
 }
 
 
-def open_file(path: str | Path, encoding: str | None = None) -> DataFile:
+def open_file(
+    path: str | Path, encoding: str | None = None, sheet: str | None = None, columns: Sequence[str] = ()
+) -> DataFile:
     """Read the schema of a file, or of the files that a folder or a pattern like ``*.parquet`` stands for.
 
     Text may be compressed. It is UTF-8, or UTF-16 with a byte order mark, unless `encoding` says otherwise, such as
-    ``"latin-1"``.
+    ``"latin-1"``. `sheet` is the one to read of a workbook, the first if None. `columns` are those of a format without
+    a header.
 
     What the operating system refuses is an OSError, an unusable file a SchemaError.
     """
-    file: DataFile = _format_for(Path(path), encoding).load()(Path(path), *_given(encoding))
+    path = Path(path)
+    known = _format_for(path, encoding)
+    if known.needs is not None and find_spec(known.needs) is None:
+        an = "an" if known in (EXCEL, SPSS) else "a"
+        raise SchemaError(f"{path} is {an} {known.name} file: pip install 'privreg[formats]'")
+    if sheet is not None and not known.sheets:
+        raise SchemaError(f"--sheet: {path} is {known.name}, which has no sheets; leave it out")
+    options: dict[str, Any] = {"encoding": encoding} if encoding is not None else {}
+    options |= ({"sheet": sheet} if known.sheets else {}) | ({"columns": columns} if known.headerless else {})
+    file: DataFile = known.load()(path, **options)
     return file
 
 
@@ -161,13 +235,14 @@ def check_start(path: Path, start: bytes) -> None:
     for found, refused in ((start, _REFUSED), (bare, _MARKUP)):
         for magic, message in refused.items():
             if found.startswith(magic):
-                advice = f"save it as {either([known.name for known in reversed(FORMATS)])}"
+                advice = f"save it as {either([known.name for known in reversed(FORMATS) if known.writes])}"
                 raise SchemaError(f"{path} {message.format(advice=advice)}")
 
 
 def neither_format(path: Path) -> SchemaError:
     """The error for a file that is not even text."""
-    return SchemaError(f"{path} is neither {' nor '.join([known.name for known in FORMATS[:-1]])} nor UTF-8 text")
+    known = [one.name for one in FORMATS if one.writes and one is not TEXT]
+    return SchemaError(f"{path} is neither {' nor '.join(known)} nor UTF-8 text, nor of another known format")
 
 
 def stands_for_many(path: Path) -> bool:

@@ -4,9 +4,7 @@ A table remembers where its files are and what their footers say; rows are read 
 """
 
 import os
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -17,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from privreg.data.arrow_types import kind_of_type, stored_type
+from privreg.data.arrow_files import each, enum_levels, fields_of, guarded, made_of_values
+from privreg.data.arrow_types import kind_of_type
 from privreg.data.base import DataFile
 from privreg.data.files import PARQUET, check_start, files_at, first_bytes
 from privreg.errors import SchemaError
@@ -76,7 +75,7 @@ class ParquetTable(DataFile):
         self._files = {os.path.abspath(path): (stamp, rows) for path, (_, stamp, rows) in found.items()}
         schemas = {path: schema for path, (schema, *_) in found.items()}
         self.columns, self._types = _agreed(schemas)
-        enums = [{f.name: levels for f in s if (levels := _enum_levels(f)) is not None} for s in schemas.values()]
+        enums = [{f.name: levels for f in s if (levels := enum_levels(f)) is not None} for s in schemas.values()]
         self._enums = {name: levels for name, levels in enums[0].items() if all(e.get(name) == levels for e in enums)}
 
     def __repr__(self) -> str:
@@ -208,13 +207,13 @@ def _footer(path: str, stamp: tuple[int, int]) -> pq.FileMetaData:
 def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str, list[tuple[pa.DataType, str]]]]:
     """The kinds of the columns, and the types that each has, with the first file in which it has it."""
     (first, schema), *others = schemas.items()
-    fields = _fields(first, schema)
+    fields = fields_of(PARQUET.name, first, schema)
     kinds = {name: kind_of_type(kind) for name, kind in fields.items()}
     types = {name: [(kind, first)] for name, kind in fields.items()}
     for path, other in others:
         if other.equals(schema):
             continue
-        fields = _fields(path, other)
+        fields = fields_of(PARQUET.name, path, other)
         for here, there, names in ((first, path, fields.keys() - kinds), (path, first, kinds.keys() - fields)):
             for name in sorted(names):
                 raise SchemaError(f"{here} has no column {name!r}, which {there} has; give every file the same columns")
@@ -230,52 +229,12 @@ def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str,
     return kinds, types
 
 
-def _fields(path: str, schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The types by name. Text has one type, however it is stored; the index of a pandas frame is not a column."""
-    for name, times in Counter(_guarded(path, lambda: schema.names)).items():
-        if times > 1:
-            raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-    fields = {f.name: stored_type(f.type) for f in schema if not re.fullmatch(r"__index_level_\d+__", f.name)}
-    if not fields:
-        raise SchemaError(f"{path} has no columns")
-    return fields
-
-
-def _enum_levels(column: pa.Field) -> list[str] | None:
-    """The levels of polars' Enum, from what it has written down beside the type: "1;a3;b c" is a and b c."""
-    rest, levels = (column.metadata or {}).get(b"_PL_ENUM_VALUES2", b""), []
-    while rest:
-        size, sign, rest = rest.partition(b";")
-        if not sign or not size.isdigit() or int(size) > len(rest):
-            return None
-        levels.append(rest[: int(size)].decode(errors="replace"))
-        rest = rest[int(size) :]
-    return levels or None
-
-
-def _marked(column: pa.Field, mark: bytes) -> bool:
-    """Whether polars has written down that this is one of its types."""
-    return any(key.startswith(mark) for key in column.metadata or {})
-
-
-def _guarded(path: Path | str, function: Callable[[], Any]) -> Any:
-    """What arrow says of a damaged file may quote it."""
-    try:
-        return function()
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the operating system
-            raise
-    raise SchemaError(f"{path} could not be read as Parquet")
-
-
-def _each(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    while (batch := _guarded(path, lambda: next(batches, None))) is not None:
-        yield batch
+_guarded, _each = partial(guarded, PARQUET.name), partial(each, PARQUET.name)
 
 
 def _dictionaries(path: str, file: pq.ParquetFile, column: str) -> Iterator[pa.Array | None]:
     """The dictionaries of a column; None for one that was, or would be, made of the values present."""
-    if _marked(file.schema_arrow.field(column), b"_PL_CATEGORICAL"):
+    if made_of_values(file.schema_arrow.field(column)):
         yield None
     for group in range(file.num_row_groups):
         if not _has_dictionary(file.metadata.row_group(group), column):

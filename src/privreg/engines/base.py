@@ -201,6 +201,10 @@ class Kind(ABC):
         """The table with these columns only, and people: as they are, or, if they are named, a column of it."""
         raise NotImplementedError
 
+    def as_numbers(self, X: Any, columns: Collection[str]) -> Any:  # noqa: ARG002
+        """The same table; in these columns numbers that have labels are numbers, not categories."""
+        return X
+
     def column(self, X: Any, name: str) -> Any:
         """One column of a table in memory."""
         raise NotImplementedError
@@ -216,6 +220,9 @@ class Kind(ABC):
 
 class FileKind(Kind):
     """A `DataFile`, whose target and people are columns."""
+
+    def as_numbers(self, X: Any, columns: Collection[str]) -> Any:
+        return X.as_numbers(columns)
 
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         return file_types(X, y, groups)
