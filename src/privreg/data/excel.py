@@ -19,7 +19,8 @@ import python_calamine as calamine
 from privreg._format import listed
 from privreg.data.base import DataFile
 from privreg.data.raw import text_of
-from privreg.data.text_header import is_number, like_a_record
+from privreg.data.text_header import like_a_record
+from privreg.data.written_numbers import is_number
 from privreg.errors import SchemaError
 
 _ROWS = 1 << 13  # given at a time

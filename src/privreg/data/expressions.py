@@ -142,8 +142,7 @@ def _as_called(word: Word, after: Word | None) -> Word:
 
 def names_in(text: str, what: str) -> list[str]:
     """What may be names of columns, in a table that cannot tell its own."""
-    found = [word.text for word in words_of(text, what) if word.kind == "name" and not _is_operator(word)]
-    return [name for name in dict.fromkeys(found) if name not in _TRUTHS]
+    return list(dict.fromkeys(word.text for word in words_of(text, what) if word.kind == "name"))
 
 
 def _word(match: re.Match[str], what: str) -> Word:
