@@ -88,8 +88,8 @@ def _product(parts: Sequence[Feature]) -> Feature:
         return first
     levels = all(part.code is not None for part in parts)
     shares = [part.share for part in parts if part.share is not None]
-    known = levels and len(shares) == len(parts)
-    share = prod(shares) if known else None  # as if the columns were independent: a guess that serves as a scale
+    part_of_all = prod(shares)  # as if the columns were independent: a guess that serves as a scale
+    share = part_of_all if levels and len(shares) == len(parts) else None
     doubt = sqrt(sum((part.share_noise / max(part.share or 0.0, part.share_noise, 1e-9)) ** 2 for part in parts))
     return Feature(
         ":".join(part.name for part in parts),
@@ -100,4 +100,5 @@ def _product(parts: Sequence[Feature]) -> Feature:
         share,
         share * doubt if share is not None else 0.0,
         times=tuple((part.source, part.code) for part in others),
+        part=1.0 if levels else part_of_all,
     )

@@ -21,6 +21,7 @@ class Feature:
     centre: float | None = None  # of a number: what a missing one counts as, if that was released
     range: tuple[float, float] | None = None  # of a number: known from outside the data
     times: tuple[tuple[int, int | None], ...] = ()  # of a product: columns, and codes of levels, of the other factors
+    part: float = 1.0  # of a product of a number with levels: the part of the records that have these, as a guess
     row: int = 0  # its place among all that is shown of a table, columns that are left out included
 
     @property

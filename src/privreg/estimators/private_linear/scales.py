@@ -15,6 +15,7 @@ from privreg.privacy.events import pick_epsilon
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
+RAREST = 0.01  # part of the records with a level: for products with it, limits are as wide as if all others were away
 SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
 LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
@@ -81,8 +82,9 @@ def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
     part = schedule.histograms / schedule.unknown
     found = []
     for j, values, centre in zip(columns, prepared, centres, strict=True):
-        row = features[j].row
-        spreads = find_spreads(setting, f"spread of column {row}", values, centre, part, limits, row)
+        row, rare = features[j].row, 1 / sqrt(max(features[j].part, RAREST))
+        most = [limit * rare for limit in limits]
+        spreads = find_spreads(setting, f"spread of column {row}", values, centre, part, most, row)
         found.append([_Found(_bounded(features[j], Scale(centre, s.limit, s.unit)), s) for s in spreads])
     return found
 
