@@ -1,7 +1,10 @@
 """Delimited text: a hostile line among tame ones, or hostile bytes as a file."""
 
+import bz2
+import gzip
+import lzma
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
@@ -40,6 +43,25 @@ NASTY_LINES = (
 # fmt: on
 
 
+def _units(content: bytes) -> bytes:
+    """The bytes of UTF-8 as UTF-16; what is none of these in pairs, as it is."""
+    try:
+        return content.decode().encode("utf-16-le")
+    except UnicodeDecodeError:
+        return content + b"x" * (len(content) % 2)
+
+
+# Of each form how lines are written, and what is done with the whole file.
+FORMS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    "plain": (bytes, bytes),
+    "gzip": (bytes, gzip.compress),
+    "bzip2": (bytes, bz2.compress),
+    "xz": (bytes, lzma.compress),
+    "utf-16": (_units, lambda content: b"\xff\xfe" + content),
+    "both": (_units, lambda content: gzip.compress(b"\xff\xfe" + content)),
+}
+
+
 @dataclass(frozen=True)
 class Dialect:
     """A way to write the tame file."""
@@ -47,6 +69,7 @@ class Dialect:
     separator: str
     mark: str
     end: str
+    form: str = "plain"
 
     def lines(self) -> list[bytes]:
         rows = [["id", "x", "x2", "town", "flag", "y"]]
@@ -60,10 +83,19 @@ class Dialect:
         if record is not None:
             lines.insert(1 + position, record)
         ended = [b""] if position < RECORDS else []  # the last line may have no end
-        return self.end.encode().join([*lines, *ended])
+        written, packed = FORMS[self.form]
+        return packed(written(self.end.encode()).join(map(written, [*lines, *ended])))
+
+    def parts(self, record: bytes) -> int:
+        """How many lines a record makes, at most."""
+        lines = FORMS[self.form][0](record)
+        if self.form in ("utf-16", "both"):
+            return len(re.split("\r\n|\r|\n", lines.decode("utf-16-le", "surrogatepass")))
+        return len(re.split(rb"\r\n|\r|\n", lines))
 
 
 DIALECTS = tuple(Dialect(s, m, e) for s in ",;\t|" for m in ".," for e in ("\n", "\r\n", "\r") if (s, m) != (",", ","))
+DIALECTS += tuple(Dialect(",", ".", "\n", form) for form in FORMS if form != "plain")
 
 
 @cache
@@ -78,7 +110,7 @@ def text_record(record: bytes, position: int, dialect: Dialect, use: Use, block:
     path = input_file(dialect.file(record, position))
     with patch.object(text_file, "_BLOCK", block):
         after = outcome(read_file, path, use)
-    same_but_one(before, after, position, len(re.split(rb"\r\n|\r|\n", record)))
+    same_but_one(before, after, position, dialect.parts(record))
 
 
 def nasty_lines_found(positions: Sequence[int] = (0, 12)) -> bool:
@@ -104,7 +136,8 @@ def fuzz_text(data: bytes) -> None:
         ended = re.split(rb"(\r\n|\r|\n)", draw.rest())
         text_record(b"".join(ended[:9]), position, dialect, use, block)  # up to five of them flip no majority
     else:
-        _whole_text(draw.rest())
+        pack = draw.pick(list(FORMS.values()))[1]
+        _whole_text(pack(draw.rest()))
 
 
 def _whole_text(content: bytes) -> None:
@@ -137,7 +170,7 @@ def _check_public(messages: Sequence[str | None], header: str, content: bytes, n
     quoted = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
     named = "|".join([quoted, *map(re.escape, sorted(names, key=len, reverse=True))])
     for message in filter(None, messages):
-        plain = message.replace("UTF-8", "").replace("UTF-16", "")
+        plain = re.sub("utf-(8|16)", "", message, flags=re.IGNORECASE)
         if any(int(number) > columns for number in re.findall("[0-9]+", re.sub(named, "", plain))):
             raise Finding(f"a number in the message: {message}")
         if any(cell in plain and cell not in header and cell not in repr(header) for cell in cells):

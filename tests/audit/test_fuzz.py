@@ -71,12 +71,14 @@ def test_inputs_that_look_for_new_code():
 
 @pytest.mark.parametrize("line", NASTY_LINES, ids=range(len(NASTY_LINES)))
 def test_no_line_changes_anything_but_itself(line):
-    for position, dialect in zip((0, 7, RECORDS), DIALECTS[1::7], strict=True):
+    for position, dialect in zip((0, 7, RECORDS), DIALECTS[1:21:7], strict=True):
         hostile = line.replace(b",", dialect.separator.encode())
         text_record(hostile, position, dialect, TEXT_USES[0])
     if len(line) < 1000:
         for use in TEXT_USES[1:3]:
             text_record(line, 7, DIALECTS[0], use, 64)
+        for dialect in DIALECTS[21:]:  # compressed, and in UTF-16
+            text_record(line, 7, dialect, TEXT_USES[0])
 
 
 BITS = [b"\xff" * 32, b"\x01\x00\xa0\x7f" * 8, b"\x00" * 7 + b"\x80" + b"\xff" * 7 + b"\x7f", None]

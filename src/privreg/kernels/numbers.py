@@ -92,23 +92,19 @@ def written_class(data: Bytes, begin: int, end: int) -> int:
 def value(data: Bytes, begin: int, end: int, mark: int) -> tuple[float, int]:
     """The value of a cell that is not empty, NaN if it is no number with this mark; and how it is to be read."""
     found = plain_class(data, begin, end)
-    if found != TEXT:
-        signed = data[begin] == 43 or data[begin] == 45
-        if found == (EITHER_COMMA if mark == 46 else EITHER_POINT):
-            number, how = _thousands_value(data, begin + signed, end, mark, found)
-        else:
-            number, how = _digits_value(data, begin + signed, end, mark, found, False)
-        return (-number if data[begin] == 45 else number), (ODD if how == PLAIN and data[begin] == 43 else how)
-    if not may_be_number(data[begin]):
-        return np.nan, EASY
-    first, last, negative = _undecorated(data, begin, end)
-    number, how = _thousands_value(data, first, last, mark, _unsigned_class(data, first, last))
-    return (-number if negative else number), (ODD if how == PLAIN else how)
+    if found == TEXT or found == (EITHER_COMMA if mark == 46 else EITHER_POINT):
+        return _written_value(data, begin, end, mark) if may_be_number(data[begin]) else (np.nan, EASY)
+    signed = data[begin] == 43 or data[begin] == 45
+    number, how = _digits_value(data, begin + signed, end, mark, found, False)
+    return (-number if data[begin] == 45 else number), (ODD if how == PLAIN and data[begin] == 43 else how)
 
 
 @kernel
-def _thousands_value(data: Bytes, i: int, end: int, mark: int, found: int) -> tuple[float, int]:
-    return _digits_value(data, i, end, mark, found, True)
+def _written_value(data: Bytes, begin: int, end: int, mark: int) -> tuple[float, int]:
+    """The same of a number that is not plain, or is thousands."""
+    begin, end, negative = _undecorated(data, begin, end)
+    number, how = _digits_value(data, begin, end, mark, _unsigned_class(data, begin, end), True)
+    return (-number if negative else number), (ODD if how == PLAIN else how)
 
 
 @kernel(forceinline=True)
