@@ -184,6 +184,9 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
     ".por": lambda frame, path: pyreadstat.write_por(frame.rename(columns=str.upper), path),
 }
 _MARKS = {".dta": struct.pack("<d", _NUMBER), ".sav": struct.pack("<d", _NUMBER), ".xpt": b"\x44\x12\x67" + bytes(5)}
+# What ends the description of the variables in a file of SPSS. Before it nothing is damaged: pyreadstat 1.3.7 crashes at
+# about one in 400 damaged descriptions. It has never been seen to crash at records, nor at other formats.
+_DESCRIBED = (999).to_bytes(4, "little") + bytes(4)
 
 
 @cache
@@ -206,7 +209,10 @@ def fuzz_labelled(data: bytes) -> None:
     draw = Draw(data)
     if not draw.number(2):
         end = draw.pick(tuple(_WRITERS))
-        return _damage(draw, _labelled_file(end, None), end, _LABELLED_USES)
+        described, mark, rest = _labelled_file(end, None).partition(_DESCRIBED)
+        if not mark:
+            return _damage(draw, described, end, _LABELLED_USES)
+        return _read_damaged(draw, described + mark + damaged(draw, rest), end, _LABELLED_USES)
     end, use, position = draw.pick(tuple(_MARKS)), draw.pick(_LABELLED_USES), draw.number(RECORDS + 1)
     tame = _labelled_file(end, position)
     parts = tame.split(_MARKS[end])

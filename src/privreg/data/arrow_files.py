@@ -33,7 +33,8 @@ def fields_of(what: str, path: Path | str, schema: pa.Schema) -> dict[str, pa.Da
     for name, times in Counter(guarded(what, path, lambda: schema.names)).items():
         if times > 1:
             raise SchemaError(f"{path} has two columns called {name!r}; rename one of them")
-    fields = {f.name: stored_type(f.type) for f in schema if not re.fullmatch(r"__index_level_\d+__", f.name)}
+    kept = [f for f in guarded(what, path, lambda: list(schema)) if not re.fullmatch(r"__index_level_\d+__", f.name)]
+    fields = guarded(what, path, lambda: {f.name: stored_type(f.type) for f in kept})  # not all types are known
     if not fields:
         raise SchemaError(f"{path} has no columns")
     return fields

@@ -70,6 +70,8 @@ class LabelledFile(DataFile):
         self._decode = _decoder(encodings)
         self._latin = {"encoding": "ISO-8859-1"} if encodings else {}
         found = self._library(metadataonly=True, **self._described())
+        if None in found.column_names:
+            raise SchemaError(f"{path} has a column without a name; name it or remove it")
         self._variables = {self._decode(name) or name: self._variable(name, found) for name in found.column_names}
         if len(self._variables) < len(found.column_names):
             raise SchemaError(f"{path} has two columns with the same name; rename one of them")
