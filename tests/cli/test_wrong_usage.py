@@ -36,6 +36,7 @@ for words in cases:
     os.wait()
 """
 FIT = ("fit", "people.csv", "--target", "pay", "--epsilon", "1")
+FORMULA = ("fit", "people.csv", "--epsilon", "1")
 SELECT = ("select", "people.csv", "--target", "pay", "--k", "1", "--epsilon", "1")
 SCHEMA = ("schema", "people.csv", "--epsilon", "1")
 PARQUET = ("fit", "people.parquet", "--target", "pay", "--epsilon", "1")
@@ -81,6 +82,15 @@ AT_ONCE = {
     "rows of a schema without people": ((*SCHEMA, "--rows-per-person", "2"), "--rows-per-person needs --person"),
     "schema over the data": ((*SCHEMA, "--out", "people.csv"), "--out and DATA are the same file"),
     "schema that is refused": ((*SCHEMA, *LEDGER, "people"), "refused: the budget of 'people'"),
+    "no target": (("fit", "people.csv", "--epsilon", "1"), "name the column to predict with --target, or write a"),
+    "formula and target": ((*FIT, "pay ~ age"), "the formula names target and columns; leave --target, --features and"),
+    "unknown column of a formula": ((*FORMULA, "pay ~ agee"), "formula: no column 'agee'; did you mean 'age'?"),
+    "unknown target of a formula": ((*FORMULA, "log(pya) ~ age"), "formula: no column 'pya'; did you mean 'pay'?"),
+    "unknown function": ((*FORMULA, "pay ~ sin(age)"), "formula: there is no function 'sin'; there are abs, exp"),
+    "function of other records": ((*FORMULA, "pay ~ scale(age)"), "scale() looks at the other records"),
+    "monster": ((*FORMULA, "pay ~ I(age*9**9**9**9)"), "a number is too large"),
+    "unknown column of a filter": ((*FIT, "--where", "agee > 3"), "where: no column 'agee'; did you mean 'age'?"),
+    "filter of a schema": ((*SCHEMA, "--where", "age + 1"), "where: age + 1 is not a condition, such as age >= 18"),
     "ledger alone": ((*FIT, "--ledger", "budget.db"), "--ledger and --dataset go together"),
     "data set alone": ((*FIT, "--dataset", "people"), "--ledger and --dataset go together"),
     "wrong engine": ((*FIT, "--engine", "spark"), "--engine must be auto or dask; got 'spark'"),

@@ -218,7 +218,7 @@ def open_table(job: Job) -> Opened:
         condition = None if job.where is None else read_condition(job.where, names)
         chosen = job.target, features, drop, job.person, levels
         if job.formula is not None:
-            formula = read_formula(job.formula, [name for name in names if name != job.person])
+            formula = read_formula(job.formula, names, job.person)
             chosen = None, formula.columns, [], job.person, levels
         choose_names(names, job.data, *chosen)
         file = file or open_file(job.data, job.encoding, job.sheet)

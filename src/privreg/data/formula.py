@@ -109,9 +109,16 @@ def inverse_of(target: Expression) -> tuple[Any, ...] | None:
 # ---- reading
 
 
-def read_formula(given: Any, columns: Collection[str]) -> Formula:
-    """A formula for a table with these columns; FormulaError if it cannot be read or has no meaning for it."""
+def read_formula(given: Any, columns: Collection[str], people: Any = None) -> Formula:
+    """A formula for a table with these columns; FormulaError if it cannot be read or has no meaning for it.
+
+    `people` may be the name of the column that tells them apart, which is no part of a model.
+    """
     words = words_of(given, _WHAT)
+    if isinstance(people, str):
+        columns = [name for name in columns if name != people]
+        if Word("name", people) in words:
+            raise FormulaError(f"formula: {people!r} names people, so it cannot be in the formula")
     at = [i for i, word in enumerate(words) if word == Word("sign", "~")]
     if len(at) != 1 or at[0] == 0 or at[0] == len(words) - 1:
         raise FormulaError("formula: write it as target ~ terms, for instance pay ~ age + C(region)")

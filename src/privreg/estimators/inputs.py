@@ -54,8 +54,7 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
     if formula is not None:
         if y is not None:
             raise ValueError("a formula has the target on its left side; leave y out")
-        people = groups if isinstance(groups, str) else None
-        read = read_formula(formula, [name for name in names or () if name != people])
+        read = read_formula(formula, names or (), groups)
         X, groups = kind.take(kind.as_numbers(X, read.numbers), _with_filter(read.columns, condition), groups)
         return Inputs(X, None, groups, read, condition, read.target.text, tuple(read.columns))
     named, offered = y if isinstance(y, str) else None, None
