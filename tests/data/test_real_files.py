@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather
 
 from commands import refused, run
-from privreg import load_schema
+from privreg import PrivateLinearRegression, load_schema
 from privreg.data.files import open_file
 
 FILES = Path(__file__).with_name("files")
@@ -64,6 +64,22 @@ def test_values_of_files_that_other_people_wrote():
     assert "is empty: put the names of the columns there" in refused(
         "check", FILES / "yyyy-mm-dd.xls", "--target", "a", *SPEND
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["write_csv.csv", "write_csv2.csv", "foreign.dta", "haven.dta", "haven.sav", "haven.xpt"]
+)
+def test_a_data_frame_of_r_is_the_same_table_whatever_r_writes(name):
+    """With a factor, missing values, and decimal commas in one of them. The effects are those in write_r_files.R."""
+    file = open_file(FILES / f"r_{name}")
+    years = next(column for column in file.columns if column.startswith("educ"))
+    model = PrivateLinearRegression(100.0, random_state=0)
+    model.fit(file, formula=f"pay ~ age + C(region, base='north') + `{years}`", where="age >= 20")
+    found = dict(zip(model.selected_features_, model.coef_[model._chosen()], strict=True))
+    assert found["age"] == pytest.approx(20, abs=2)
+    assert found["region=south"] == pytest.approx(300, abs=60)
+    predicted = model.predict(file)
+    assert np.isfinite(predicted).sum() == 400 - 20 - 10  # the places of missing values
 
 
 ROWS = 1500
