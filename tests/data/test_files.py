@@ -45,7 +45,7 @@ def test_the_operating_systems_errors_pass(tmp_path):
         (gzip.compress(b""), "is empty"),
         (gzip.compress(b" \n\n"), "is empty"),
         (gzip.compress(b"PAR1 4711"), "is Parquet, compressed with gzip: unpack it first"),
-        (bz2.compress(b"PK\x03\x04 4711"), "zip archive or an Excel workbook"),
+        (bz2.compress(b"PK\x03\x04 4711"), "is a zip archive: unpack it first"),
         (lzma.compress(gzip.compress(b"a,b\n4711,2\n")), "is compressed twice: unpack it first"),
         (gzip.compress(b'{"wage": 4711}'), "is JSON: save it as CSV"),
         ('[{"wage": 4711}]'.encode("utf-16"), "is JSON: save it as CSV"),

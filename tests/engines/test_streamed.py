@@ -197,7 +197,10 @@ def test_a_table_of_text_alone(tmp_path):
         model = PrivateLinearRegression(3.0, random_state=0, categories=categories).fit(table, "y")
         assert model.schema_.columns[0].levels == levels
         assert_same(
-            fitted(PrivateLinearRegression(3.0, random_state=0, categories=categories).fit(memory, y)), fitted(model)
+            fitted(
+                PrivateLinearRegression(3.0, random_state=0, categories=categories).fit(memory, pd.Series(y, name="y"))
+            ),
+            fitted(model),
         )
 
 

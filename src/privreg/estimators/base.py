@@ -103,8 +103,6 @@ def look_at(inputs: Inputs, estimator: Any) -> Known:
         types = usable_types(inputs)
     public, schema = settle_for(types, estimator, formula)
     columns = {} if formula is not None else columns_in(inputs.X, types)
-    if inputs.target is None and types.target is not None and kind_of(inputs.X).in_memory:
-        inputs = replace(inputs, target=types.target)
     return Known(inputs, types, columns | inputs.remembered, public, schema)
 
 

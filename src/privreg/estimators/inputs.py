@@ -9,7 +9,7 @@ import numpy as np
 from privreg.data.expressions import Expression, read_condition
 from privreg.data.formula import Formula, read_formula
 from privreg.data.raw import OTHER_TYPE
-from privreg.data.tables import rows_as_array, without_column
+from privreg.data.tables import name_of, rows_as_array, without_column
 from privreg.engines.base import Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
@@ -57,7 +57,7 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
         read = read_formula(formula, names or (), groups)
         X, groups = kind.take(kind.as_numbers(X, read.numbers), _with_filter(read.columns, condition), groups)
         return Inputs(X, None, groups, read, condition, read.target.text, tuple(read.columns))
-    named, offered = y if isinstance(y, str) else None, None
+    offered, named = None, None if y is None else name_of(y)
     if kind.in_memory and names is not None:
         for name, what in ((y, "y"), (groups, "groups")):
             if isinstance(name, str) and name not in names:
@@ -70,7 +70,7 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
                 y = kind.column(X, y)
             X, groups = kind.take(X, _with_filter(rest, condition), groups)
             offered = tuple(rest)
-    return Inputs(X, y, groups, None, condition, named, offered)
+    return Inputs(X, y, groups, None, condition, None if named is None else str(named), offered)
 
 
 def _with_filter(columns: Sequence[str], condition: Expression | None) -> list[str]:
