@@ -1,5 +1,6 @@
 """Files as people have them, and data from a pipe, by the commands that take them."""
 
+import errno
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ import zstandard
 from commands import refused, run
 from fit_command import BUDGET, COLUMNS, ROWS, fit
 from privreg import load_model
+from privreg.cli import standard_input
 
 PRIVREG = [f"{os.path.dirname(sys.executable)}/privreg"]
 
@@ -58,6 +60,23 @@ def test_every_command_takes_it(people, model, tmp_path, kind):
     assert "nan" not in run("predict", out, path, *options).stdout
 
 
+def test_numbers_as_people_write_them(people, folder, model, tmp_path):
+    written = people.assign(
+        age=people.age.map("{} %".format),
+        school=people.school.map("${:,.2f}".format),
+        noise=people.noise.map(lambda x: f"({-x!r})" if x < 0 else repr(x)),
+        pay=(people.pay * 1000).map("{:,.0f}".format),
+    )
+    written.to_csv(tmp_path / "people.csv", index=False)
+    expected = run("predict", model, folder / "people.csv").stdout
+    assert run("predict", model, tmp_path / "people.csv").stdout == expected
+    fit(tmp_path / "people.csv", "--out", tmp_path / "model.json")
+    columns = load_model(tmp_path / "model.json").schema_.columns
+    assert [column.kind for column in columns] == ["number", "number", "category", "number"]
+    found = list(map(float, run("predict", tmp_path / "model.json", folder / "people.csv").stdout.split()[1:]))
+    assert 5_000 < min(found) < max(found) < 200_000  # thousands, not decimals
+
+
 def test_an_encoding_that_cannot_be_used(folder, model):
     data = folder / "people.csv"
     for words in (("fit", data, "--target", "pay"), ("schema", data), ("check", data, "--target", "pay")):
@@ -84,7 +103,7 @@ def test_a_damaged_file_spends_nothing(people, tmp_path):
     run("ledger", "create", ledger, "--dataset", "d", "--epsilon", "5", "--delta", "1e-5")
     words = ("--target", "pay", "--epsilon", "1", "--delta", "1e-6", "--ledger", ledger, "--dataset", "d")
     assert "people.csv.gz is damaged: it cannot be unpacked" in refused("fit", tmp_path / "people.csv.gz", *words)
-    assert "0 entries" in run("ledger", "status", ledger).stdout or " 0 " in run("ledger", "status", ledger).stdout
+    assert json.loads(run("ledger", "history", ledger, "--json").stdout)["entries"] == []
 
 
 # ---------------------------------------------------------------- standard input
@@ -142,6 +161,36 @@ def test_messages_call_it_by_its_name(content, said, tmp_path):
     assert done.stderr.count(b"\n") == 1
     assert b"privreg-" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_input_is_one_line():
+    command = f"{PRIVREG[0]} fit - --target pay --epsilon 1 <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "standard input is closed" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nohup_is_left_alone():
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        standard_input._catch_signals()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_full_disk_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(standard_input.shutil, "copyfileobj", full)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert "standard input cannot be kept in" in refused("fit", "-", "--target", "pay", "--epsilon", "1")
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_the_file_is_private_and_goes_with_a_signal(tmp_path):

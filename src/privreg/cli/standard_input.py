@@ -9,8 +9,11 @@ import shutil
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+
+import typer
 
 NAME = "standard input"
 
@@ -30,15 +33,27 @@ def said(message: str) -> str:
 
 
 def _kept() -> Path:
+    if sys.stdin is None:
+        raise typer.BadParameter(f"{NAME} is closed.")
     folder = Path(tempfile.mkdtemp(prefix="privreg-"))  # for this user only
     _folders.append(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # not everywhere
-            signal.signal(getattr(signal, name), _end)
-    with open(folder / NAME, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    _catch_signals()
+    try:
+        with open(folder / NAME, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as error:  # a full disk
+        raise typer.BadParameter(f"{NAME} cannot be kept in {folder.parent}: {error.strerror}.") from None
     return folder / NAME
+
+
+def _catch_signals() -> None:
+    """Those that end a process without a word, unless somebody has other plans with them, such as nohup."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # not everywhere
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with suppress(ValueError):  # not in the main thread
+                signal.signal(number, _end)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -72,7 +72,10 @@ def header_line(stream: TextStream, path: Path) -> str:
         line = line[: end.end()]
     header = line.decode("latin-1")  # bytes as characters; what they stand for is found out below
     if len(header) >= _LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
-        raise SchemaError(f"the header line of {path} is too long, or has a quote that is not closed in that line")
+        raise SchemaError(
+            f"the header line of {path} is too long, or has a quote that is not closed in that line: write all names "
+            "in one line"
+        )
     if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
         raise neither_format(path)
     try:
