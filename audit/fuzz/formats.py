@@ -184,8 +184,8 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
     ".por": lambda frame, path: pyreadstat.write_por(frame.rename(columns=str.upper), path),
 }
 _MARKS = {".dta": struct.pack("<d", _NUMBER), ".sav": struct.pack("<d", _NUMBER), ".xpt": b"\x44\x12\x67" + bytes(5)}
-# What ends the description of the variables in a file of SPSS. Before it nothing is damaged: pyreadstat 1.3.7 crashes at
-# about one in 400 damaged descriptions. It has never been seen to crash at records, nor at other formats.
+# What ends the description of the variables in a file of SPSS. Before it nothing is damaged: pyreadstat 1.3.7 crashes
+# at about one in 400 damaged descriptions. It has never been seen to crash at records, nor at other formats.
 _DESCRIBED = (999).to_bytes(4, "little") + bytes(4)
 
 
