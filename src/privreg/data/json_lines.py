@@ -23,7 +23,7 @@ _TRUTHS = {True: "true", False: "false"}
 
 # Numbers stay the text that they are: no digit of them is lost, and none of them is too long. NaN and infinity, which
 # are not JSON, are missing.
-_decode = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=lambda _: None).decode
+_decode = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=lambda _: None).raw_decode
 
 
 class JsonLines(DataFile):
@@ -64,10 +64,11 @@ def _lines(file: BufferedReader) -> Iterator[bytes]:
 def _record(line: bytes) -> dict[str, Any]:
     """The object in a line; an empty one if there is none."""
     try:
-        found = _decode(line.decode())
+        text = line.decode().strip(" \t\r\n")
+        found, end = _decode(text)
     except (ValueError, RecursionError, MemoryError):
         return {}
-    return found if type(found) is dict else {}
+    return found if type(found) is dict and end == len(text) else {}
 
 
 def _texts(cells: list[Any]) -> pa.Array:

@@ -27,7 +27,7 @@ from privreg.data.base import DataFile
 from privreg.data.raw import text_of
 from privreg.errors import SchemaError
 
-_CELLS = 1 << 21  # that are Python objects at a time, at least
+_CELLS = 3 << 20  # that are Python objects at a time, at least
 _PARTS = 8  # of a file, at most: to reach a row, the library goes through all before it
 _FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _DAY = 86_400_000  # milliseconds
@@ -77,7 +77,9 @@ class LabelledFile(DataFile):
             raise SchemaError(f"{path} has two columns with the same name; rename one of them")
         if not self._variables:
             raise SchemaError(f"{path} has no columns")
-        self._rows = min(found.number_rows or 0, path.stat().st_size)  # a damaged file may say anything
+        size = path.stat().st_size
+        about = size // max(sum(found.variable_storage_width.values()), 1)  # if the file does not say it
+        self._rows = min(found.number_rows or about, size)  # a damaged one may say anything
         super().__init__(path, {name: variable.kind for name, variable in self._variables.items()})
 
     # ---- what a format says
@@ -143,7 +145,7 @@ class LabelledFile(DataFile):
     def _column(self, name: str, cells: list[Any], identifier: bool) -> pa.Array:
         variable, kind = self._variables[name], self.columns[name]
         if variable.text:
-            texts = [None if cell is None else self._decode(cell) for cell in cells]
+            texts = cells if _plain(cells) else [None if cell is None else self._decode(cell) for cell in cells]
             return _text_labels(texts, variable.labels) if kind == "category" and not identifier else _texts(texts)
         values = np.array(cells, np.float64)  # NaN for None
         if variable.clock is not None:
@@ -200,6 +202,14 @@ def _scale(codes: Sequence[float]) -> bool:
 
 def _texts(cells: Sequence[str | None]) -> pa.Array:
     return pa.array(cells, pa.large_string())
+
+
+def _plain(cells: list[Any]) -> bool:
+    """Whether there is nothing to decode: fast, and nearly always so."""
+    try:
+        return "".join(cells).isascii()
+    except TypeError:  # a missing one
+        return False
 
 
 def _text_labels(cells: Sequence[str | None], labels: dict[Any, str]) -> pa.Array:
