@@ -462,6 +462,24 @@ def test_columns_whose_names_are_no_text():
         assert found.predict(frame).tobytes() == same.predict(named).tobytes()
 
 
+def test_a_target_is_called_by_its_name(tmp_path):
+    frame = FRAME.rename(columns={"pay": "my pay"})
+    found = fitted(frame=frame, formula="`my pay` ~ age")
+    assert found.target_name_ == "my pay"
+    assert found.predict(frame, inverse=True).tobytes() == found.predict(frame).tobytes()
+    found.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").predict(frame).tobytes() == found.predict(frame).tobytes()
+    assert fitted(frame=frame, formula="log(`my pay`) ~ age").target_name_ == "log(`my pay`)"
+
+
+def test_selectors_transform_by_formula():
+    found = fitted(ESTIMATORS["DPKendall"], formula="log(pay) ~ age*C(town) + flag", where=None)
+    chosen = found.transform(FRAME)
+    assert chosen.shape == (N, 2)
+    assert list(found.get_feature_names_out()) == [name for name in found._names if name in found.selected_features_]
+    assert found.transform(FRAME[::-1])[::-1].tobytes() == chosen.tobytes()
+
+
 def test_columns_called_like_functions_and_features():
     frame = FRAME[["pay", "age", "flag"]].set_axis(["log", "I(age**2)", "C"], axis=1)
     found = fitted(frame=frame, formula="log(log) ~ `I(age**2)` + C + log(`I(age**2)`)", where="C or !C")
