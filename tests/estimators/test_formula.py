@@ -370,6 +370,10 @@ def test_levels_of_types_and_ranges():
         fitted(ranges={"note": (0, 1)})
     with pytest.raises(SchemaError, match="has declared levels, so the formula cannot compute with it"):
         fitted(categories={"age": [1, 2]})
+    for formula in ("town ~ age", "pay ~ I(town + 1)", "pay ~ town + log(town)"):
+        for table in (frame, pl.from_pandas(frame), pl.from_pandas(FRAME.assign(town=frame["town"]))):
+            with pytest.raises(SchemaError, match="column 'town' is a category, so the formula cannot compute with it"):
+                fitted(frame=table, formula=formula)
 
 
 # ---------------------------------------------------------------- model files
