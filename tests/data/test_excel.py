@@ -110,7 +110,9 @@ def test_sheets(tmp_path):
     assert list(open_file(path, sheet="Second").columns) == ["z"]
     assert message(open_file, path, None, "Third") == f"--sheet: no sheet 'Third' in {path}; it has 'Data', 'Second'"
     text = write(tmp_path / "t.csv", "a\n1\n")
-    assert message(open_file, text, None, "Data") == f"--sheet: {text} is CSV (UTF-8), which has no sheets; leave it out"
+    assert (
+        message(open_file, text, None, "Data") == f"--sheet: {text} is CSV (UTF-8), which has no sheets; leave it out"
+    )
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,18 @@ def test_a_name_that_no_column_has_gets_the_nearest_one():
         read_condition("Agee > 3", ["age", "pay"])
 
 
+def test_whoever_compares_with_a_missing_value_is_told_how():
+    for name in ("NA", "None", "NaN", "NULL"):
+        with pytest.raises(FormulaError, match=rf"no column '{name}'; whether a value is missing, missing\(x\) tells"):
+            read_condition(f"age != {name}", ["age", "name"])
+
+
+def test_what_is_written_has_no_more_backticks_than_it_needs():
+    assert read("log( `net.pay`+`x` )-`my pay`").text == "log(net.pay + x)-`my pay`"
+    assert read("x   %in%  c('a',  'b  c')").text == "x %in% c('a', 'b  c')"
+    assert read_condition("!(a&b) | not c").text == "!(a & b) | not c"
+
+
 # ---------------------------------------------------------------- values
 
 

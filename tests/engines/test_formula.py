@@ -224,6 +224,32 @@ def test_a_filter_on_a_column_of_no_use_is_refused_before_a_row_is_read(tmp_path
             ESTIMATORS["flagship"]().fit(X, formula="pay ~ I(pairs + 1)")
 
 
+def test_names_of_a_dask_frame_that_are_no_text_are_refused():
+    frame = dd.from_pandas(pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 4.0]}), npartitions=1)
+    for options in ({"formula": "`0` ~ `1`"}, {"y": "0"}, {"y": "0", "where": "`1` > 0"}):
+        with pytest.raises(SchemaError, match="the columns of a Dask data frame must have names"):
+            ESTIMATORS["flagship"]().fit(frame, **options)
+
+
+@pytest.mark.parametrize("groups", [None, "town"])
+def test_odd_cells_of_a_partition_are_missing(groups):
+    usual = pd.DataFrame({"age": np.arange(200.0) % 60, "town": ["a", "b"] * 100, "pay": np.arange(200.0) + 1})
+    odd, gone = usual.astype(object), usual.astype(object)
+    for i, cells in enumerate((["text", ["list"], {"d": 1}], [1j, None, "x"], [float("inf"), 5j, dt.date(2020, 1, 1)])):
+        odd.loc[i], gone.loc[i] = cells, [None, None, None]
+    found = [
+        ESTIMATORS["flagship"]().fit(
+            dd.from_map(lambda i, each=each: (usual, each)[i], range(2), meta=usual[:0]),
+            formula="log(pay) ~ age*C(town)" if groups is None else "log(pay) ~ age",
+            where="age > 3 and town != 'b' or pay > 100",
+            groups=groups,
+        )
+        for each in (odd, gone)
+    ]
+    assert found[0].coef_.tobytes() == found[1].coef_.tobytes()
+    assert found[0].receipt_.to_dict() == found[1].receipt_.to_dict()
+
+
 # ---------------------------------------------------------------- one record
 
 CELLS = st.one_of(

@@ -370,6 +370,10 @@ def test_levels_of_types_and_ranges():
         fitted(ranges={"note": (0, 1)})
     with pytest.raises(SchemaError, match="has declared levels, so the formula cannot compute with it"):
         fitted(categories={"age": [1, 2]})
+    for formula in ("town ~ age", "pay ~ I(town + 1)", "pay ~ town + log(town)"):
+        for table in (frame, pl.from_pandas(frame), pl.from_pandas(FRAME.assign(town=frame["town"]))):
+            with pytest.raises(SchemaError, match="column 'town' is a category, so the formula cannot compute with it"):
+                fitted(frame=table, formula=formula)
 
 
 # ---------------------------------------------------------------- model files
@@ -460,6 +464,24 @@ def test_columns_whose_names_are_no_text():
         same = PrivateLinearRegression(8.0, random_state=1).fit(named, **options)
         assert found.coef_.tobytes() == same.coef_.tobytes()
         assert found.predict(frame).tobytes() == same.predict(named).tobytes()
+
+
+def test_a_target_is_called_by_its_name(tmp_path):
+    frame = FRAME.rename(columns={"pay": "my pay"})
+    found = fitted(frame=frame, formula="`my pay` ~ age")
+    assert found.target_name_ == "my pay"
+    assert found.predict(frame, inverse=True).tobytes() == found.predict(frame).tobytes()
+    found.save(tmp_path / "m.json")
+    assert load_model(tmp_path / "m.json").predict(frame).tobytes() == found.predict(frame).tobytes()
+    assert fitted(frame=frame, formula="log(`my pay`) ~ age").target_name_ == "log(`my pay`)"
+
+
+def test_selectors_transform_by_formula():
+    found = fitted(ESTIMATORS["DPKendall"], formula="log(pay) ~ age*C(town) + flag", where=None)
+    chosen = found.transform(FRAME)
+    assert chosen.shape == (N, 2)
+    assert list(found.get_feature_names_out()) == [name for name in found._names if name in found.selected_features_]
+    assert found.transform(FRAME[::-1])[::-1].tobytes() == chosen.tobytes()
 
 
 def test_columns_called_like_functions_and_features():

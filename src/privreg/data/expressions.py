@@ -182,7 +182,7 @@ def _spelled(word: Word) -> str:
 
 _OPERATORS = ("and", "or", "not", "in")
 _SPACED = ("==", "!=", "<", ">", "<=", ">=", "&", "&&", "|", "||", "%in%", "~", "+", *_OPERATORS)
-_PLAIN = re.compile(r"[^\W\d]\w*")
+_PLAIN = re.compile(r"[^\W\d]\w*(?:\.\w+)*\.?")
 
 
 # ---- from words to a tree
@@ -265,6 +265,8 @@ def known_function(name: str, what: str) -> str:
 def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
     """The error for a name that no column has, with the nearest one."""
     folded = {column.casefold(): column for column in columns}
+    if name.lower() in ("na", "nan", "null", "none"):
+        return FormulaError(f"{what}: no column {name!r}; whether a value is missing, missing(x) tells")
     near = get_close_matches(shortened(name).casefold(), folded, n=1)
     return FormulaError(
         f"{what}: no column {shortened(name)!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else "")

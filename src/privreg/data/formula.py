@@ -52,6 +52,11 @@ class Formula:
     categories: tuple[DeclaredCategory, ...] = ()
 
     @property
+    def target_name(self) -> str:
+        """What the target is called: its column, or what is computed."""
+        return str(self.target.tree[1]) if self.target.tree[0] == "column" else self.target.text
+
+    @property
     def numbers(self) -> frozenset[str]:
         """Columns that something is computed with: numbers by decree."""
         return frozenset(name for each in (self.target, *self.computed) for name in each.numbers)

@@ -56,7 +56,7 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
             raise ValueError("a formula has the target on its left side; leave y out")
         read = read_formula(formula, names or (), groups)
         X, groups = kind.take(kind.as_numbers(X, read.numbers), _with_filter(read.columns, condition), groups)
-        return Inputs(X, None, groups, read, condition, read.target.text, tuple(read.columns))
+        return Inputs(X, None, groups, read, condition, read.target_name, tuple(read.columns))
     offered, named = None, None if y is None else name_of(y)
     if kind.in_memory and names is not None:
         for name, what in ((y, "y"), (groups, "groups")):

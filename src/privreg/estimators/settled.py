@@ -127,6 +127,8 @@ def _number(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float
     """A column that a formula computes with."""
     if levels is not None:
         raise SchemaError(f"column {name!r} has declared levels, so the formula cannot compute with it")
+    if kind.category or kind.levels is not None:
+        raise SchemaError(f"column {name!r} is a category, so the formula cannot compute with it; make numbers of it")
     if kind.kind == OTHER_TYPE:
         raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
     return Column(name, NUMBER, range=bounds)

@@ -62,6 +62,10 @@ class DaskFrames(Kind):
 
     lazy = True
 
+    def names(self, X: Any) -> list[str]:
+        _check_names(X)
+        return list(X.columns)
+
     def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
         if isinstance(groups, str) and groups not in X.columns:
             raise SchemaError(f"groups must be the name of a column of X; there is none called {groups!r}")
@@ -136,10 +140,14 @@ def _own_threads(process: int) -> Client:
     return Client(processes=False, n_workers=1, set_as_default=False, **_QUIET)
 
 
-def _joined(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
-    """One frame with target and people, and what these columns are called."""
+def _check_names(X: Any) -> None:
     if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
         raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+
+
+def _joined(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+    """One frame with target and people, and what these columns are called."""
+    _check_names(X)
     frame, target = (unconverted(X), None) if y is None else _with_column(unconverted(X), y, "y")
     frame, people = (frame, None) if groups is None else _with_column(frame, groups, "groups")
     return frame, target, people
