@@ -58,6 +58,8 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
         X, groups = kind.take(kind.as_numbers(X, read.numbers), _with_filter(read.columns, condition), groups)
         return Inputs(X, None, groups, read, condition, read.target_name, tuple(read.columns))
     offered, named = None, None if y is None else name_of(y)
+    if isinstance(y, str):
+        X = kind.as_numbers(X, [y])
     if kind.in_memory and names is not None:
         for name, what in ((y, "y"), (groups, "groups")):
             if isinstance(name, str) and name not in names:
