@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from privreg import FormulaError
 from privreg.data.evaluate import Records, passes, values_of
-from privreg.data.expressions import FUNCTIONS, Expression, read_condition, read_expression, words_of, written
+from privreg.data.expressions import FUNCTIONS, Expression, read_condition, read_expression
 from privreg.data.formula import parsed, read_formula
 from privreg.data.raw import Raw, raw_of, type_of
 from privreg.data.tables import read_frame
+from privreg.data.words import words_of, written
 from privreg.kernels.functions import NAMES, applied, power
 
 

@@ -22,10 +22,11 @@ from privreg.data.columns import (
     read_ranges,
     unknown_column,
 )
-from privreg.data.expressions import names_in, read_condition
+from privreg.data.expressions import read_condition
 from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
 from privreg.data.formula import read_formula
 from privreg.data.text_stream import checked_encoding
+from privreg.data.words import names_in
 from privreg.errors import SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods

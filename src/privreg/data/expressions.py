@@ -14,68 +14,28 @@ from difflib import get_close_matches
 from itertools import pairwise
 from math import isfinite
 from operator import add, mul, sub, truediv
-from typing import Any, NamedTuple
+from typing import Any
 
+from privreg.data.words import TRUTHS, Word, words_of, written
 from privreg.errors import FormulaError
 
-LONGEST = 10_000  # characters of a formula or a filter
-DEEPEST = 30  # parentheses inside each other
-MOST_WORDS = 300  # of one expression: far less deep than Python's own limit
+MOST_WORDS = 300  # of one expression
+DEEPEST_TREE = 120  # operations inside each other: far less deep than Python's own limit
 
 FUNCTIONS = ("abs", "exp", "expm1", "log", "log10", "log1p", "log2", "sqrt")
 CATEGORIES = ("C", "factor")  # words that say that a column is one
 SAME = ("I",)  # words that change nothing
 TESTS = ("missing", "is.na", "is.null")  # whether a value is missing
 LISTS = ("c",)  # R's word for a list
-_OF_OTHERS = [
-    "bs",
-    "bc",
-    "cc",
-    "center",
-    "cr",
-    "cs",
-    "cubic",
-    "cut",
-    "diff",
-    "hashed",
-    "lag",
-    "lead",
-    "mean",
-    "median",
-    "ns",
-    "ntile",
-    "poly",
-    "quantile",
-    "rank",
-    "scale",
-    "standardize",
-    "standardise",
-    "std",
-    "sum",
-    "te",
-    "var",
-]
-
-_WORD = re.compile(
-    r"""\s*(?:(?P<name>[^\W\d]\w*(?:\.\w+)*\.?(?!\w))|(?P<tick>`[^`\r\n]+`)
-    |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
-    |(?P<text>'[^'\\\r\n]*'|"[^"\\\r\n]*")
-    |(?P<sign>%in%|\*\*|==|!=|<=|>=|&&|\|\||[-+*/:^~(){}\[\],<>&|!.=])|(?P<odd>\S))""",
-    re.X,
+_OF_OTHERS = frozenset(  # functions of all records, in R, patsy and formulaic
+    "bc bs cc center cr cs cubic cut diff hashed lag lead mean median ns ntile poly quantile rank scale standardise "  # noqa: SIM905
+    "standardize std sum te var".split()
 )
-_OPENING, _CLOSING = "([{", ")]}"
+
 _PYTHON = {"^": "**", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "%in%": "in", "{": "(", "}": ")"}
-_TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-
-
-class Word(NamedTuple):
-    """A piece of what was typed."""
-
-    kind: str  # "name", "function", "number", "text", "truth" or "sign"
-    text: str  # of a name without backticks, of text without quotes
 
 
 @dataclass(frozen=True)
@@ -107,84 +67,6 @@ def uses(tree: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
             yield from uses(part)
 
 
-# ---- from text to words
-
-
-def words_of(text: Any, what: str) -> list[Word]:
-    """What was typed, in pieces; FormulaError if it is not something that people type."""
-    if not isinstance(text, str):
-        raise FormulaError(f"{what} must be text, got {type(text).__name__}")
-    if len(text) > LONGEST:
-        raise FormulaError(f"{what} has more than {LONGEST:,} characters")
-    if not " ".join(text.split()).isprintable():
-        raise FormulaError(f"{what} has characters that cannot be printed")
-    found = [_word(match, what) for match in _WORD.finditer(text)]
-    if not found:
-        raise FormulaError(f"{what} is empty")
-    depth = deepest = 0
-    for word in found:
-        if word.kind == "sign":
-            depth += (word.text in _OPENING) - (word.text in _CLOSING)
-            deepest = max(deepest, depth)
-        if depth < 0:
-            break
-    if depth != 0:
-        raise FormulaError(f"{what}: a parenthesis is not closed, or not opened")
-    if deepest > DEEPEST:
-        raise FormulaError(f"{what}: more than {DEEPEST} parentheses inside each other")
-    return [_as_called(*pair) for pair in zip(found, [*found[1:], None], strict=True)]
-
-
-def _as_called(word: Word, after: Word | None) -> Word:
-    called = word.kind == "name" and after == Word("sign", "(")
-    return Word("function", word.text) if called else word
-
-
-def names_in(text: str, what: str) -> list[str]:
-    """What may be names of columns, in a table that cannot tell its own."""
-    return list(dict.fromkeys(word.text for word in words_of(text, what) if word.kind == "name"))
-
-
-def _word(match: re.Match[str], what: str) -> Word:
-    kind, text = str(match.lastgroup), match[str(match.lastgroup)]
-    if kind == "odd":
-        raise FormulaError(f"{what}: {text} has no meaning here")
-    if kind == "tick":
-        return Word("name", text[1:-1])
-    if kind == "name":
-        kind = "sign" if text in _OPERATORS else "truth" if text in _TRUTHS else kind
-    return Word(kind, text[1:-1] if kind == "text" else text)
-
-
-def written(words: Sequence[Word]) -> str:
-    """Words as one text, which is read as the same words."""
-    text, before = "", Word("sign", "(")
-    for word in words:
-        spaced = _is_apart(word) or _is_apart(before) or before == Word("sign", ",")
-        mistaken = before.kind != "sign" and word.kind != "sign"  # two words side by side, in a message
-        text += " " if (spaced and before.text not in _OPENING) or mistaken else ""
-        text, before = text + _spelled(word), word
-    return text
-
-
-def _is_apart(word: Word) -> bool:
-    return word.kind == "sign" and word.text in _SPACED
-
-
-def _spelled(word: Word) -> str:
-    if word.kind == "name":
-        plain = _PLAIN.fullmatch(word.text) and word.text not in (*_OPERATORS, *_TRUTHS)
-        return word.text if plain else f"`{word.text}`"
-    if word.kind == "text":
-        return f'"{word.text}"' if "'" in word.text else f"'{word.text}'"
-    return word.text
-
-
-_OPERATORS = ("and", "or", "not", "in")
-_SPACED = ("==", "!=", "<", ">", "<=", ">=", "&", "&&", "|", "||", "%in%", "~", "+", *_OPERATORS)
-_PLAIN = re.compile(r"[^\W\d]\w*(?:\.\w+)*\.?")
-
-
 # ---- from words to a tree
 
 
@@ -205,7 +87,7 @@ def read_expression(words: Sequence[Word], what: str, columns: Collection[str] |
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError(f"{what}: {shortened(text)} cannot be read") from None
-    if _depth(tree) > 2 * DEEPEST:
+    if _depth(tree) > DEEPEST_TREE:
         raise FormulaError(f"{what}: {shortened(text)} is nested too deep")
     if not any(True for _ in uses(tree)):
         raise FormulaError(f"{what}: {shortened(text)} has no column in it")
@@ -234,7 +116,7 @@ def _python(word: Word, names: list[str], what: str, columns: Collection[str] | 
     if word.kind == "text":
         return repr(word.text)
     if word.kind == "truth":
-        return str(_TRUTHS[word.text])
+        return str(TRUTHS[word.text])
     if word.kind == "number":
         return str(float(word.text)) if isfinite(float(word.text)) else "1e999"
     if word.text in ("=", ":", "~"):

@@ -10,16 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from privreg._json import entries, fields, require, text
-from privreg.data.expressions import (
-    CATEGORIES,
-    Expression,
-    Word,
-    no_column,
-    read_expression,
-    shortened,
-    words_of,
-    written,
-)
+from privreg.data.expressions import CATEGORIES, Expression, no_column, read_expression, shortened
+from privreg.data.words import Word, words_of, written
 from privreg.errors import FormulaError
 
 MOST_TERMS = 1000  # before levels are counted
