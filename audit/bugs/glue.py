@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-import privreg.estimators.base
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import engine as dask_engine
@@ -12,7 +11,7 @@ from privreg.engines.dask import opening as dask_opening
 from privreg.engines.memory import FilesInMemory
 from privreg.engines.streamed import StreamedEngine
 from privreg.errors import SchemaError
-from privreg.estimators import budgeted
+from privreg.estimators import budgeted, inputs
 from privreg.privacy.ledger.request import unit_of
 
 
@@ -119,7 +118,7 @@ BUGS = {
     ),
     "a ragged list": Bug(
         "a list with a row of another length refused",
-        changing((tables, "rows_as_array", _rectangular), (privreg.estimators.base, "rows_as_array", _rectangular)),
+        changing((tables, "rows_as_array", _rectangular), (inputs, "rows_as_array", _rectangular)),
         "PrivateLinearRegression, lists",
         "messages",
     ),

@@ -11,6 +11,7 @@ from audit.receipts import own_extra, wrong_receipt
 from audit.recording import Added, Call, Diverged, Draw, Recording, ShownAlone
 from audit.replay import Pair, too_often
 from audit.requested_noise import wrong_noise
+from privreg.data.cells import CLASSES
 from privreg.mechanisms.kinds import GRID, plan_kinds
 from privreg.privacy.account import Levels
 from privreg.privacy.accountant import Budget, adaptive_cost
@@ -96,8 +97,8 @@ def test_what_counts_by_column_must_keep_to():
 
 def test_one_record_moves_one_count_of_kinds_in_each_column():
     step = plan_kinds(1.0, 2)
-    before, once, twice = np.zeros(14, np.int64), np.zeros(14, np.int64), np.zeros(14, np.int64)
-    once[[1, 9]] = GRID
+    before, once, twice = np.zeros((3, 2 * CLASSES), np.int64)
+    once[[1, CLASSES + 2]] = GRID
     twice[[1, 2]] = GRID  # as long, and both in one column
     assert list(wrong_counts(Call(step, before), Call(step, once), 1, Added())) == []
     assert "by 2 cells" in next(wrong_counts(Call(step, before), Call(step, twice), 1, Added()))

@@ -321,7 +321,7 @@ def test_neighbours_are_what_they_say():
         np.testing.assert_array_equal(np.delete(longer.numbers, added.row, axis=0), table.numbers)
         new = longer.numbers[added.row]
         assert added.most == 1
-        assert added.before(Schema.numbers(3)) == added.row  # all are complete
+        assert added.before(Schema.numbers(3), None) == added.row  # all are complete
         if kind == "copy":
             assert (table.numbers == new).all(axis=1).any()
         if kind == "new maximum":
