@@ -145,8 +145,8 @@ def open_file(
 ) -> DataFile:
     """Read the schema of a file, or of the files that a folder or a pattern like ``*.parquet`` stands for.
 
-    Text may be compressed. It is UTF-8, or UTF-16 with a byte order mark, unless `encoding` says otherwise: latin-1, for
-    instance. `sheet` is the one to read of a workbook, the first if None. `columns` are those of a format without a
+    Text may be compressed. It is UTF-8, or UTF-16 with a byte order mark, unless `encoding` says otherwise, as in
+    latin-1. `sheet` is the one to read of a workbook, the first if None. `columns` are those of a format without a
     header, such as JSON lines.
 
     What the operating system refuses is an OSError, an unusable file a SchemaError.
