@@ -1,6 +1,7 @@
 """Workbooks: the first row has the names, and each cell becomes text by itself."""
 
 import datetime as dt
+import re
 import zipfile
 from pathlib import Path
 
@@ -184,6 +185,64 @@ def test_old_workbooks_with_a_wrong_code_page(tmp_path):
         assert [len(column) for column in read(path).values()] == sizes
     path = write(tmp_path / "t.xls", content.replace(mark, mark[:4] + b"\x34\x12"))  # one that nobody knows
     assert "could not be read as an Excel workbook" in message(open_file, path)
+
+
+def with_cell(path, text, style):
+    """A workbook whose last cell is written so, in XML, with the number of a format for dates in it."""
+    workbook(path, [["a", "b"], [1, 2.5], [3, dt.datetime(2020, 1, 2)], [5, 6]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"]
+    number = re.search(rb'r="B3" s="([0-9]+)"', sheet)[1].decode()
+    cell = re.search(rb'<c r="B4".*?</c>', sheet)[0]
+    parts["xl/worksheets/sheet1.xml"] = sheet.replace(cell, text.replace("s=?", f's="{number}"' * style).encode())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("error", ["#N/A", "#SPILL!", "#CALC!", "#ERROR!", "#GETTING_DATA", "Err:522", ""])
+@pytest.mark.parametrize("formula", ["", "<f>A1&lt;2</f>", '<f t="shared" si="0"/>'])
+def test_an_error_of_any_kind_is_missing(tmp_path, capfd, error, formula):
+    cell = f'<c r="B4" t="e">{formula}<v>{error}</v></c>'
+    assert read(with_cell(tmp_path / "t.xlsx", cell, True)) == {"a": ["1", "3", "5"], "b": ["2.5", "2020-01-02", ""]}
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("number", [-1e12, -1e300, 1e9, -1e9, 1e300, 123456789, 3e6, -1, 1.5e-300])
+@pytest.mark.parametrize("shown", ["yyyy-mm-dd", "[h]:mm:ss", "h:mm"])
+def test_a_number_that_no_date_has_is_read_like_any_other(tmp_path, capfd, number, shown):
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, dt.datetime(2020, 1, 2)], [5, number]]:
+        book.active.append(row)
+    book.active["B3"].number_format = shown
+    book.save(path)
+    found = read(path)
+    assert (found["a"], found["b"][0]) == (["1", "5"], "2020-01-02")
+    assert abs(number) < 1e7 or float(found["b"][1]) == number
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("text", ["1E+15", "-INF", "NaN", "1e999", " 1234567890 "])
+def test_other_spellings_of_such_numbers(tmp_path, capfd, text):
+    found = read(with_cell(tmp_path / "t.xlsx", f'<c r="B4" s=?><v>{text}</v></c>', True))
+    assert found == read(with_cell(tmp_path / "t.xlsx", f'<c r="B4" s=?><v>{text}</v></c>', False))
+    assert (found["a"], found["b"][:2]) == (["1", "3", "5"], ["2.5", "2020-01-02"])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_row_that_the_library_cannot_read_is_a_record(tmp_path, monkeypatch):
+    """As it is in workbooks that are not XML."""
+    monkeypatch.setattr("privreg.data.excel.mended", lambda _: None)
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, 2], [3, 1e10], [5, 6]]:
+        book.active.append(row)
+    book.active["B3"].number_format = "[h]:mm:ss"
+    book.save(path)
+    assert read(path) == {"a": ["1", None, "5"], "b": ["2", None, "6"]}
 
 
 cell = st.one_of(

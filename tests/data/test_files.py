@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from privreg.data.cells import as_numbers, as_texts, as_truths
-from privreg.data.files import open_file
+from privreg.data.files import TEXT, format_of, open_file
 from privreg.data.schema import Schema, declared_columns
 from privreg.data.tables import read_table, read_target
 from public_tables import public_table
@@ -71,6 +71,12 @@ def test_unusable_files_are_refused_in_one_line_without_a_value(tmp_path, conten
     assert words in said
     assert str(path) in said
     assert "4711" not in said
+
+
+def test_words_in_a_record_do_not_change_the_format(tmp_path):
+    for text in ("SPSS PORT FILE", "ARROW1", "PAR1", "$FL2", '{"a": 1}', "<a>", "BZh"):
+        for header in ("a,b\n", "\n\na,b\r", "a,b\r\n"):
+            assert format_of(write(tmp_path / "t", f"{header}{text},1\n")) is TEXT, text
 
 
 def test_a_pipe_is_refused(tmp_path):

@@ -111,8 +111,17 @@ def test_what_is_taken_for_json_lines(tmp_path):
         ("t.json", '\n {"a": 1}', JSON_LINES),
         ("t", '{"a": 1}', JSON_LINES),
         ("t.csv", "a,b", TEXT),
-        ("t.json", "a,b", TEXT),
+        ("t", "a,b", TEXT),
+        ("t", "{a},b", TEXT),
     ]:
         assert format_of(write(tmp_path / name, content)) is known, name
-    for name, content in [("t.csv", '{"a": 1}'), ("t.json", '[{"a": 1}]')]:
+    for name, content in [("t.csv", '{"a": 1}'), ("t.json", '[{"a": 1}]'), ("t.json", '{\n  "a": 1\n}')]:
         assert "is JSON: save it as" in message(open_file, write(tmp_path / name, content))
+
+
+def test_what_the_first_record_holds_does_not_change_the_format(tmp_path):
+    """Taken for text, it would be a header, which is shown."""
+    lines = [("t", line) for line in (b"{}", b'{ "a": 1}', b'{\t"a":1}')]
+    lines += [("t.json", line) for line in HOSTILE if not line.startswith(b"[")]  # which is how a list of all begins
+    for name, line in lines:
+        assert format_of(write(tmp_path / name, line + b'\n{"a": 2}\n')) is JSON_LINES, (name, line)

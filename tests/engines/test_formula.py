@@ -209,6 +209,19 @@ def test_the_records_are_the_same_in_every_form(table):
     assert 200 < len(records(FRAME)) < N
 
 
+def test_a_product_that_is_too_large_is_a_missing_value_in_every_form(tmp_path):
+    """Proofs of mechanisms need finite values."""
+    frame = pd.DataFrame({"age": [1e200, 2.0, -1e200], "rate": [1e200, 3.0, 1e200], "pay": [1.0, 2.0, 3.0]})
+    products = schema("pay ~ age:rate", age=0, rate=0, pay=0)
+    file = ParquetTable(write_groups(tmp_path / "p.parquet", pa.Table.from_pandas(frame), [2, 1]))
+    for X in (frame, pl.from_pandas(frame), file):
+        kind = kind_of(X)
+        types = kind.types(X, None, None).offering(products.formula.columns)
+        engine = kind.open(X, None, types, OpenOptions(1)).open(products)
+        assert engine.n_records == 1
+        assert records_of(engine) == [(6.0, 2.0)]
+
+
 def test_a_filter_on_a_column_of_no_use_is_refused_before_a_row_is_read(tmp_path):
     span = pa.array([5] * N, pa.duration("s"))
     pairs = arrow().append_column("pairs", pa.array([[1, 2]] * N)).append_column("span", span)

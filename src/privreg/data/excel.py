@@ -3,7 +3,7 @@
 Only the first row is public. A column is a cell of it that is not empty, so that nothing beside or below the header
 adds one: what stands in no such column is not read. Cells have no types that hold for a column, so each becomes the
 text that it would be in a text file. An error such as #N/A, or a formula that was never computed, is missing. A row
-whose cells are all empty is no record.
+whose cells are all empty is no record; one that the library cannot read is a record whose cells are all missing.
 """
 
 from collections import Counter
@@ -18,6 +18,7 @@ import python_calamine as calamine
 
 from privreg._format import listed
 from privreg.data.base import DataFile
+from privreg.data.odd_cells import mended
 from privreg.data.raw import text_of
 from privreg.data.text_header import like_a_record
 from privreg.data.written_numbers import is_number
@@ -56,7 +57,7 @@ class ExcelFile(DataFile):
 
 def _sheet(path: Path, name: str | None) -> Any:
     """The sheet of this name, or the first one."""
-    with calamine.CalamineWorkbook.from_path(path) as book:
+    with calamine.CalamineWorkbook.from_object(mended(path) or path) as book:
         names = [each.name for each in book.sheets_metadata if each.typ == calamine.SheetTypeEnum.WorkSheet]
         if not names:
             raise SchemaError(f"{path} has no sheet with cells")
@@ -70,7 +71,22 @@ def _rows(sheet: Any) -> Iterator[list[Any]]:
     if sheet.start is None:  # has no cells, and some versions of the library no rows
         return iter(())
     before = [""] * sheet.start[1]
-    return (before + row for row in sheet.iter_rows()) if before else iter(sheet.iter_rows())
+    rows = _readable(sheet)
+    return (before + row for row in rows) if before else rows
+
+
+def _readable(sheet: Any) -> Iterator[list[Any]]:
+    """The rows. Of one with a value that no date or time has, such as 10⁹ days, the library gives nothing."""
+    rows, odd = iter(sheet.iter_rows()), [None] * (sheet.end[1] + 1)
+    for _ in range(sheet.end[0] + 1):
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException:  # a panic is no Exception
+            yield odd
 
 
 def _places(header: Sequence[Any], path: Path, sheet: str) -> dict[str, int]:

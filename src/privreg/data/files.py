@@ -134,6 +134,8 @@ _REFUSED = {
 # Perhaps after blanks or a byte order mark. The first line is no header but may be a record, which must not be shown.
 _MARKUP = {
     b'{"': "is JSON: {advice} first, or call it .jsonl if each line is an object",
+    b"{\n": "is JSON: {advice} first, or as .jsonl with one object a line",
+    b"{\r": "is JSON: {advice} first, or as .jsonl with one object a line",
     b"[{": "is JSON: {advice} first, or as .jsonl with one object a line",
     b"[[": "is JSON: {advice} first",
     b"<": "is XML or HTML: {advice} first",

@@ -1,5 +1,6 @@
 """How a format is recognised where the first bytes of a file are not enough. Loads nothing, and reads no record."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -24,14 +25,20 @@ def is_workbook(path: Path, start: bytes) -> bool:
 
 
 def is_spss(_: Path, start: bytes) -> bool:
-    """A portable file says what it is in one of the lines at its beginning."""
-    return start.startswith((b"$FL2", b"$FL3")) or b"SPSS PORT FILE" in start
+    """A portable file says what it is in its first line. In text the next one may be a record."""
+    return start.startswith((b"$FL2", b"$FL3")) or b"SPSS PORT FILE" in re.split(rb"[\r\n]", start)[0]
 
 
 def is_json_lines(path: Path, start: bytes) -> bool:
-    """By the name, or where that does not tell, by how an object begins."""
+    """By the name, or where that does not tell, by how an object begins: with or without blanks, or an empty one.
+
+    What the first record holds must not matter. So .json is taken for it unless it is a list, or one object that goes
+    on in the next line.
+    """
     end = path.suffix.lower()
     if end in (".jsonl", ".ndjson"):
         return True
     bare = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return bare.startswith(b'{"') and (end == ".json" or end not in _TOLD)
+    if end == ".json":
+        return re.match(rb"\[|\{[ \t]*[\r\n]", bare) is None
+    return end not in _TOLD and re.match(rb'\{[ \t]*["}]', bare) is not None

@@ -117,6 +117,10 @@ class Table:
             return keep
         for source in {source for f in self.features for source, _ in f.parts}:
             keep &= self._codes[source] >= 0 if source in self._codes else np.isfinite(self._numeric[source])
+        for j, feature in enumerate(self.features):
+            if feature.times:  # a product of finite numbers may be too large
+                for a in range(0, self.n_rows, _ROWS):
+                    keep[a : a + _ROWS] &= np.isfinite(self._values(j, slice(a, a + _ROWS)))
         return keep
 
     def _values(self, index: int, rows: Any) -> Float64:
@@ -124,8 +128,9 @@ class Table:
         if isinstance(self._numeric, np.ndarray):
             return _float64(self._numeric[rows, feature.source])
         values = self._factor(feature.source, feature.code, rows)
-        for source, code in feature.times:
-            values = values * self._factor(source, code, rows)
+        with np.errstate(over="ignore"):
+            for source, code in feature.times:
+                values = values * self._factor(source, code, rows)
         return values
 
     def _factor(self, source: int, code: int | None, rows: Any) -> Float64:
