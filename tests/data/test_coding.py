@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privreg.data.coding import MOST_CELLS, _parts
+from privreg.data.coding import MOST_CELLS, _parts, cut_terms
 from privreg.data.formula import read_formula
 from privreg.data.schema import CATEGORY, NUMBER, Column, Schema
+from privreg.estimators.schema_notes import formula_notes
 
 SETS = [frozenset(s) for s in chain.from_iterable(combinations(range(4), size) for size in range(5))]
 
@@ -92,3 +93,17 @@ def test_many_levels_by_a_number_keep_the_common_ones():
     assert len(pairs) == MOST_CELLS
     codes = np.array([[code for _, code in parts if code is not None] for parts in pairs])
     assert codes.sum(axis=1).max() < 20  # 2^-20 of the records; the first hundred cells would have 39
+
+
+def test_a_term_with_too_many_cells_is_named():
+    def schema(levels):
+        columns = [Column(name, CATEGORY, levels=tuple(range(levels)), reference=0) for name in "ab"]
+        return Schema(tuple(columns), formula=read_formula("y ~ a*b", ["y", "a", "b"]))
+
+    assert cut_terms(schema(11)) == []
+    assert len(schema(11).rows) == 10 + 10 + 100
+    assert cut_terms(schema(12)) == ["a:b"]
+    assert len(schema(12).rows) == 11 + 11 + MOST_CELLS
+    assert formula_notes(schema(12))[-1] == (
+        "a:b: the 100 most common combinations of levels are used, others count as none."
+    )

@@ -36,6 +36,14 @@ def term_features(schema: "Schema") -> list[Feature]:
     return features
 
 
+def cut_terms(schema: "Schema") -> list[str]:
+    """Terms of which not every combination of levels has a feature."""
+    place = {column.name: i for i, column in enumerate(schema.columns)}
+    sizes = {name: len(schema.columns[j].features(j, schema)) for name, j in place.items()}
+    terms = () if schema.formula is None else schema.formula.terms
+    return [":".join(term) for term in terms if prod(sizes[name] for name in term) > MOST_CELLS]
+
+
 def _parts(categories: Sequence[int], known: set[frozenset[int]]) -> list[Coded]:
     """What a term adds to what is spanned already, in as few parts as possible."""
     subsets = chain.from_iterable(combinations(categories, size) for size in range(len(categories) + 1))

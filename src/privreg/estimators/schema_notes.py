@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from privreg._format import listed, number, shown
+from privreg.data.coding import MOST_CELLS, cut_terms
 from privreg.data.formula import Formula
 from privreg.data.schema import CATEGORY, DATE, Schema
 
@@ -57,6 +58,10 @@ def formula_notes(schema: Schema) -> list[str]:
         told.append(f"Formula: {shown(schema.formula.text)}")
         if schema.formula.target.tree[0] != "column":
             told.append(f"Predictions are of {shown(schema.formula.target.text)}, not of {_columns(schema.formula)}.")
+    for term in cut_terms(schema):
+        told.append(
+            f"{shown(term)}: the {MOST_CELLS} most common combinations of levels are used, others count as none."
+        )
     if schema.where:
         told.append(f"Only records with {shown(schema.where)} were used.")
     return told
