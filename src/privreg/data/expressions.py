@@ -16,6 +16,7 @@ from math import isfinite
 from operator import add, mul, sub, truediv
 from typing import Any, NamedTuple
 
+from privreg.data.text_header import like_a_record
 from privreg.errors import FormulaError
 
 LONGEST = 10_000  # characters of a formula or a filter
@@ -263,12 +264,13 @@ def known_function(name: str, what: str) -> str:
 
 
 def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
-    """The error for a name that no column has, with the nearest one."""
+    """The error for a name that no column has, with the nearest one, unless names may be a record's values."""
     folded = {column.casefold(): column for column in columns}
     near = get_close_matches(shortened(name).casefold(), folded, n=1)
-    return FormulaError(
-        f"{what}: no column {shortened(name)!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else "")
-    )
+    advice = f"; did you mean {folded[near[0]]!r}?" if near else ""
+    if like_a_record(columns):
+        advice = "; some names of columns look like values: is the first line of the file a header?"
+    return FormulaError(f"{what}: no column {shortened(name)!r}{advice}")
 
 
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
