@@ -3,6 +3,7 @@
 import datetime
 import random
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import feather
 
 from privreg.data.files import ARROW, format_of, open_file
-from privreg.data.raw import TEXT, ColumnType
+from privreg.data.raw import TEXT, ColumnType, raw_of
 from privreg.errors import SchemaError
 from text_tables import LEVELS, message, read, write
 
@@ -132,3 +133,24 @@ def test_a_large_batch_comes_in_parts(tmp_path):
     path = tmp_path / "t.feather"
     feather.write_feather(pa.table({"a": np.arange(300_000)}), str(path), chunksize=300_000)
     assert [len(table) for table in open_file(path).batches(["a"])] == [1 << 17, 1 << 17, 300_000 - (1 << 18)]
+
+
+def test_categories_of_other_values_are_read_as_text(tmp_path):
+    """Of pandas' categories of whole numbers, for instance. Batches may have dictionaries of their own."""
+    days = pa.array([datetime.date(2020, 1, 2), datetime.date(1, 1, 1)])
+    for values, words in [
+        (pa.array([5, 2**60]), ["5", str(2**60)]),
+        (pa.array([1.5, float("nan")]), ["1.5", None]),
+        (days, ["2020-01-02", "0001-01-01"]),
+        (pa.array([2**62, 0], pa.timestamp("s")), [None, "1970-01-01T00:00:00"]),  # beyond what Python has
+    ]:
+        column = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 0], pa.int8()), values)
+        table = pa.table({"x": column, "y": [1.0, 2.0, 3.0, 4.0]})
+        for way in ("file", "stream"):
+            file = open_file(stored(tmp_path / "t.arrow", table, way))
+            assert file.columns["x"] == "category"
+            series = nw.from_native(file.read(["x"])["x"], series_only=True)
+            assert raw_of(series, file.type_of("x")).values.to_pylist() == [words[1], words[0], None, words[0]]
+            assert not pa.types.is_dictionary(file.read(["x"], ["x"])["x"].type)  # of people
+            empty = open_file(stored(tmp_path / "e.arrow", table[:0], way))
+            assert empty.read(["x"]).schema == file.read(["x"]).schema

@@ -110,6 +110,15 @@ def test_columns_are_told_in_the_order_of_their_first_use():
     assert found.numbers == ("b", "a")
 
 
+def test_names_that_may_be_values_of_a_record_are_not_shown():
+    """In a text file without a header, the first record is taken for one."""
+    for columns in (["4711", "Smith"], ["Smith", "2020-01-31"], ["Smith", "NA"]):
+        for read_it in (read_condition, read_formula):
+            with pytest.raises(FormulaError, match="no column 'smith'; some names of columns look like values") as told:
+                read_it("smith > 1" if read_it is read_condition else "smith ~ .", columns)
+            assert "Smith" not in str(told.value)
+
+
 def test_a_name_that_no_column_has_gets_the_nearest_one():
     with pytest.raises(FormulaError, match=r"^where: no column 'Agee'; did you mean 'age'\?$"):
         read_condition("Agee > 3", ["age", "pay"])

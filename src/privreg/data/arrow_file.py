@@ -56,7 +56,7 @@ class ArrowFile(DataFile):
         return list(_guarded(self.path, found[0].to_pylist))
 
     def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
-        empty = {name: pa.array([], _value_type(self._types[name])) for name in columns}
+        empty = {name: _empty(self._types[name]) for name in columns}
         return self._convert(pa.RecordBatch.from_pydict(empty), columns, identifiers)
 
     def _tables(self, columns: Sequence[str], identifiers: Sequence[str]) -> Iterator[pa.Table]:
@@ -77,9 +77,7 @@ class ArrowFile(DataFile):
                 yield chosen
 
     def _convert(self, batch: pa.RecordBatch, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
-        from privreg.data.cells import convert
-
-        return pa.table({name: convert(batch.column(name), name in identifiers, False) for name in columns})
+        return pa.table({name: _converted(batch.column(name), name in identifiers) for name in columns})
 
 
 def _reader(source: pa.MemoryMappedFile) -> Any:
@@ -95,8 +93,19 @@ def _read(reader: Any) -> Iterator[pa.RecordBatch]:
     return iter(reader)
 
 
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+def _empty(kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(kind):
+        return pa.array([], kind)
+    return pa.DictionaryArray.from_arrays(pa.array([], kind.index_type), pa.array([], kind.value_type))
+
+
+def _converted(column: pa.Array, identifier: bool) -> pa.Array:
+    """A category of numbers or dates keeps its dictionary, from which its cells are read as text."""
+    from privreg.data.cells import convert
+
+    if not pa.types.is_dictionary(column.type) or identifier or is_text(column.type.value_type):
+        return convert(column, identifier, False)
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary, safe=False)
 
 
 def _validate(column: pa.Array) -> None:

@@ -16,6 +16,7 @@ from math import isfinite
 from operator import add, mul, sub, truediv
 from typing import Any
 
+from privreg.data.text_header import like_a_record
 from privreg.data.words import TRUTHS, Word, words_of, written
 from privreg.errors import FormulaError
 
@@ -145,14 +146,15 @@ def known_function(name: str, what: str) -> str:
 
 
 def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
-    """The error for a name that no column has, with the nearest one."""
+    """The error for a name that no column has, with the nearest one, unless names may be a record's values."""
     folded = {column.casefold(): column for column in columns}
     if name.lower() in ("na", "nan", "null", "none"):
         return FormulaError(f"{what}: no column {name!r}; whether a value is missing, missing(x) tells")
     near = get_close_matches(shortened(name).casefold(), folded, n=1)
-    return FormulaError(
-        f"{what}: no column {shortened(name)!r}" + (f"; did you mean {folded[near[0]]!r}?" if near else "")
-    )
+    advice = f"; did you mean {folded[near[0]]!r}?" if near else ""
+    if like_a_record(columns):
+        advice = "; some names of columns look like values: is the first line of the file a header?"
+    return FormulaError(f"{what}: no column {shortened(name)!r}{advice}")
 
 
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
