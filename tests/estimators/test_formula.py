@@ -26,6 +26,7 @@ from privreg import (
     TukeyRegression,
     load_model,
 )
+from privreg.data.files import open_file
 from privreg.estimators.select_then_regress import SelectThenRegress
 
 N = 3000
@@ -499,3 +500,15 @@ def test_nonprivate_fits_take_names_and_filters():
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-12)
     assert list(one.feature_names_in_) == ["age", "flag"]
     assert one.predict(FRAME).shape == (N,)
+
+
+def test_a_fixed_plan_finds_decimal_commas_too(tmp_path):
+    """Columns that a formula computes with are numbers by decree, but a file does not say how they are written."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000).round(2)
+    lines = [f"{a};{2 * a:.2f}".replace(".", ",") for a in x]
+    (tmp_path / "t.csv").write_text("\n".join(["x;y", *lines]))
+    model = BoostedAdaSSP(20.0, 1e-3, random_state=0)
+    model.fit(open_file(tmp_path / "t.csv"), formula="I(y + 0) ~ I(x + 0)")
+    assert [column.mark for column in model.schema_ if column.computed is None] == [",", ","]
+    assert model.coef_[0] == pytest.approx(2, abs=0.2)

@@ -54,6 +54,9 @@ def _value(tree: tuple[Any, ...], records: Records) -> Float64:
         return _finite(records.numbers(parts[0]))
     if kind == "call":
         return _function(parts[0], _value(parts[1], records))
+    if kind == "among" and not isinstance(parts[1], str):
+        numbers = _finite(records.numbers(parts[0]))
+        return np.where(np.isnan(numbers), np.nan, np.isin(numbers, parts[1:]))
     if kind in _CELLS:
         return _CELLS[kind](records.cells(parts[0]), tuple(parts[1:]))
     if kind == "date":
@@ -92,10 +95,7 @@ def _either(one: Float64, other: Float64) -> Float64:
 
 
 def _among(raw: Raw, values: tuple[Any, ...]) -> Float64:
-    """Whether a cell is one of these values: of these numbers, or of these texts as a level would be spelled."""
-    if not isinstance(values[0], str):
-        numbers = any_numbers(raw)
-        return np.where(np.isnan(numbers), np.nan, np.isin(numbers, values))
+    """Whether a cell is one of these texts, as a level would be spelled."""
     texts = tuple(sorted(values, reverse=True))  # "no" and "yes", in this order, would stand for truths
     codes, missing = level_codes(raw, texts, found=False)
     return np.where(missing, np.nan, codes >= 0)

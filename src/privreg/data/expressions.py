@@ -62,7 +62,7 @@ def uses(tree: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
     if tree[0] == "column":
         yield "number", tree[1]
     elif tree[0] in ("among", "missing", "truth", "since"):
-        yield "any", tree[1]
+        yield "number" if tree[0] == "among" and not isinstance(tree[2], str) else "any", tree[1]
     for part in tree[1:]:
         if isinstance(part, tuple):
             yield from uses(part)

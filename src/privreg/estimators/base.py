@@ -348,7 +348,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
 
     def _has_to_read(self, public: Public) -> bool:
         """Whether a part of the budget is needed to find out about the columns. Public."""
-        return bool(public.to_find) or public.fill
+        return bool(public.to_find or public.unread_numbers) or public.fill
 
     def _check_plan(self, budget: Budget, public: Public, schema: Schema | None, rows: int) -> None:
         """Raise, before anything is spent, if no plan would fit. How many columns are left is not known yet."""

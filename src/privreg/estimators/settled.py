@@ -6,7 +6,7 @@ from typing import Any
 
 from privreg._format import listed
 from privreg.data.formula import DeclaredCategory, Formula
-from privreg.data.raw import OTHER_TYPE, TIME, ColumnType, level_text
+from privreg.data.raw import OTHER_TYPE, TEXT, TIME, ColumnType, level_text
 from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
 from privreg.engines.base import Types
 from privreg.errors import SchemaError
@@ -36,6 +36,12 @@ class Public:
     def to_find(self) -> list[str]:
         """Columns whose kind, and perhaps levels, only the data tell."""
         return [name for name, column in self.columns.items() if column is None]
+
+    @property
+    def unread_numbers(self) -> list[str]:
+        """Columns of text that are numbers by decree: only the data tell their decimal mark."""
+        known = {name: column for name, column in self.columns.items() if column is not None}
+        return [n for n, c in known.items() if c.kind == NUMBER and self.types[n].kind == TEXT and not c.left_out]
 
     @property
     def schema(self) -> Schema:
