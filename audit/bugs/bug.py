@@ -8,10 +8,14 @@ from unittest.mock import patch
 
 import privreg.engines.memory
 import privreg.estimators.base
+import privreg.estimators.known
+import privreg.estimators.table_estimator
 
 FLAGSHIP, TUKEY, BAS = "PrivateLinearRegression", "TukeyRegression", "BoostedAdaSSP"
 NOT_ISOLATED = (
     (privreg.estimators.base, "isolated", nullcontext),
+    (privreg.estimators.known, "isolated", nullcontext),
+    (privreg.estimators.table_estimator, "isolated", nullcontext),
     (privreg.engines.memory, "isolated", nullcontext),
 )
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from privreg._json import entries, fields, flag, number, numbers, require, texts, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
-from privreg.estimators.base import TableEstimator
 from privreg.estimators.boosted_adassp import linear_on_shrunk
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import ReleasedModel, linear, linear_release
+from privreg.estimators.table_estimator import TableEstimator
 from privreg.privacy.receipt import Receipt
 from privreg.results.model_file import ModelFile, read_model
 from privreg.results.release import WARNING, Release

@@ -9,10 +9,12 @@ from privreg._types import Float64
 from privreg.engines.base import OpenOptions
 from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of
-from privreg.estimators.base import TableEstimator, columns_in, set_all
+from privreg.estimators.base import set_all
 from privreg.estimators.inputs import read_inputs, usable_types
+from privreg.estimators.known import columns_in
 from privreg.estimators.regressor import linear, placed
 from privreg.estimators.settled import Categories, public_schema
+from privreg.estimators.table_estimator import TableEstimator
 
 _CHUNK = 2**20  # matrix entries looked at together
 _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left out

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
-from privreg.estimators.base import forget_fit, look_at, open_table, set_all
+from privreg.estimators.base import forget_fit, set_all
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.inputs import read_inputs
+from privreg.estimators.known import look_at, open_table
 from privreg.estimators.reading import Shares
 from privreg.estimators.schema_notes import left_out_notes
 from privreg.estimators.settled import Public

@@ -11,9 +11,10 @@ from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine, Source
-from privreg.estimators.base import Known, set_all
+from privreg.estimators.base import set_all
 from privreg.estimators.boosted_adassp import BoostedAdaSSP, linear_on_shrunk
 from privreg.estimators.dp_kendall import DPKendall
+from privreg.estimators.known import Known
 from privreg.estimators.regressor import PrivateRegressor, linear, linear_release, placed
 from privreg.estimators.schema_notes import left_out_notes
 from privreg.estimators.spending import Spending

@@ -13,8 +13,9 @@ from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine, Source
-from privreg.estimators.base import Known, is_whole
+from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
+from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.reading import ADAPTIVE
