@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -112,7 +113,7 @@ def _with_odd_values(draw: Draw, content: Any) -> Any:
         elif edit == 2 and isinstance(parent[key], float):
             parent[key] *= draw.pick((-1, 0.5, 1e-200, 1e200))
         else:
-            parent[key] = draw.pick(ODD_VALUES)
+            parent[key] = deepcopy(draw.pick(ODD_VALUES))  # so that nothing is put into itself
     return content
 
 
