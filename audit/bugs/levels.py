@@ -15,8 +15,7 @@ from privreg.data.encode import read_numbers, tally
 from privreg.data.raw import ColumnType
 from privreg.data.schema import Schema
 from privreg.engines import memory
-from privreg.estimators import base as estimators
-from privreg.estimators import reading, settled
+from privreg.estimators import known, reading, settled
 from privreg.estimators.private_linear.estimator import PrivateLinearRegression
 from privreg.estimators.spending import Spending
 from privreg.kernels.hashes import buckets_of
@@ -291,7 +290,7 @@ BUGS = {
     ),
     "levels of the type": Bug(
         "levels that came with a type taken as public without a word",
-        changing((estimators, "settle", _types_settle_it)),
+        changing((known, "settle", _types_settle_it)),
         "DPKendall, text",
         "levels",
     ),
