@@ -71,12 +71,7 @@ def _merge(parts: list[Coded], categories: Sequence[int]) -> bool:
 
 def _cells(schema: "Schema", columns: Sequence[int], coded: Coded) -> list[Feature]:
     """One feature for each combination of levels; the first column's levels change slowest."""
-    choices = [
-        schema.columns[j].features(j, schema, full=coded.get(j, False))
-        if schema.columns[j].has_levels
-        else schema.columns[j].features(j, schema)
-        for j in columns
-    ]
+    choices = [schema.columns[j].features(j, schema, full=coded.get(j, False)) for j in columns]
     cells: list[tuple[Feature, ...]] = [(first,) for first in choices[0]]
     for others in choices[1:]:  # cut as it grows: fifty levels of five columns would be 300 million cells
         cells = _common([(*cell, other) for cell in cells for other in others])

@@ -6,7 +6,6 @@ text that it would be in a text file. An error such as #N/A, or a formula that w
 whose cells are all empty is no record; one that the library cannot read is a record whose cells are all missing.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from itertools import islice
@@ -20,7 +19,7 @@ from privreg._format import listed
 from privreg.data.base import DataFile
 from privreg.data.odd_cells import mended
 from privreg.data.raw import text_of
-from privreg.data.text_header import like_a_record
+from privreg.data.text_header import named_twice
 from privreg.data.written_numbers import is_number
 from privreg.errors import SchemaError
 
@@ -97,11 +96,8 @@ def _places(header: Sequence[Any], path: Path, sheet: str) -> dict[str, int]:
         raise SchemaError(f"the first row of sheet {sheet!r} of {path} is empty: put the names of the columns there")
     if len(names) > 1 and all(map(is_number, names)):
         raise SchemaError(f"the first row of sheet {sheet!r} of {path} holds numbers: add a row with names above it")
-    shown = not like_a_record(names)
-    for name, times in Counter(names).items():
-        if times > 1:
-            called = f"called {name!r}" if shown else "with the same name"
-            raise SchemaError(f"{path} has two columns {called} in sheet {sheet!r}; rename one of them")
+    if twice := named_twice(names):
+        raise SchemaError(f"{path} has two columns {twice} in sheet {sheet!r}; rename one of them")
     return {name: place for place, name in enumerate(cells) if name}
 
 

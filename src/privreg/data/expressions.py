@@ -33,7 +33,7 @@ _OF_OTHERS = frozenset(  # functions of all records, in R, patsy and formulaic
     "standardize std sum te var".split()
 )
 
-_PYTHON = {"^": "**", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "%in%": "in", "{": "(", "}": ")"}
+_PYTHON = {"&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "%in%": "in", "{": "(", "}": ")"}
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )

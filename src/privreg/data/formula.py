@@ -210,8 +210,7 @@ def _end(words: Sequence[Word], opening: int) -> int:
     """Where the parenthesis that opens here is closed."""
     depth = 0
     for at in range(opening, len(words)):
-        if words[at].kind == "sign":
-            depth += (words[at].text in "([{") - (words[at].text in ")]}")
+        depth += words[at].nesting
         if depth == 0:
             return at
     raise FormulaError("formula: a parenthesis is not closed")
@@ -226,8 +225,8 @@ def _sign(word: Word, before: Sequence[str]) -> str:
             raise FormulaError("formula: terms are raised to a power from 1 to 9; for powers of numbers write I(x**2)")
         if word.text in ("0", "1"):
             return word.text
-    if word.kind == "sign" and word.text in ("+", "-", "*", ":", "/", "(", ")", ".", "^", "**", "%in%"):
-        return "**" if word.text == "^" else word.text
+    if word.kind == "sign" and word.text in ("+", "-", "*", ":", "/", "(", ")", ".", "**", "%in%"):
+        return word.text
     shown = shortened(word.text) if word.kind != "text" else f"'{shortened(word.text)}'"
     raise FormulaError(f"formula: {shown} has no meaning among terms; arithmetic goes into I(), as in I(age**2)")
 
@@ -281,7 +280,7 @@ def read_category(words: Sequence[Word], columns: Collection[str] | None = None)
     parts: list[list[Word]] = [[]]
     depth = 0
     for word in inside:
-        depth += (word.text in "([{") - (word.text in ")]}") if word.kind == "sign" else 0
+        depth += word.nesting
         if word == Word("sign", ",") and depth == 0:
             parts.append([])
         else:

@@ -141,11 +141,11 @@ class Table:
         return np.where(codes < 0, np.nan, codes == code)
 
 
-def assembled(schema: Schema, found: Mapping[int, Any], n_rows: int) -> Table:
-    """The table of these columns, by their numbers: codes of categories, numbers of others."""
+def assembled(schema: Schema, found: Mapping[int, Any], n_rows: int, features: list[Feature] | None = None) -> Table:
+    """The table of these columns, by their numbers: codes of categories, numbers of others. All features, or some."""
     codes = {source: values for source, values in found.items() if schema.columns[source].has_levels}
     numeric = {source: values for source, values in found.items() if source not in codes}
-    return Table(schema.features, n_rows, numeric, codes)
+    return Table(schema.features if features is None else features, n_rows, numeric, codes)
 
 
 def table_of(cells: Callable[[str], Raw], schema: Schema, n_rows: int) -> Table:

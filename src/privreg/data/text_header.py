@@ -112,6 +112,14 @@ def _skip_blank_lines(stream: TextStream, path: Path) -> None:
     raise SchemaError(f"{path} is empty")
 
 
+def named_twice(names: list[str]) -> str | None:
+    """What two columns are called, in words that show no name if the names may be a record's; None if all differ."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            return "with the same name" if like_a_record(names) else f"called {name!r}"
+    return None
+
+
 def _outside_quotes(header: str) -> str:
     return _QUOTED.sub(r"\1", header)
 
@@ -127,9 +135,6 @@ def _names(header: str, separator: str, path: Path) -> list[str]:
         raise SchemaError(f"the header line of {path} has no names")
     if len(names) > 1 and all(is_number(name) for name in named):
         raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
-    shown = not like_a_record(named)
-    for name, times in Counter(named).items():
-        if times > 1:
-            called = f"called {name!r}" if shown else "with the same name"
-            raise SchemaError(f"{path} has two columns {called}; rename one of them, or add a header line")
+    if twice := named_twice(named):
+        raise SchemaError(f"{path} has two columns {twice}; rename one of them, or add a header line")
     return names

@@ -26,6 +26,11 @@ class Word(NamedTuple):
     kind: str  # "name", "function", "number", "text", "truth" or "sign"
     text: str  # of a name without backticks, of text without quotes
 
+    @property
+    def nesting(self) -> int:
+        """1 for what opens a parenthesis, -1 for what closes one."""
+        return (self.text in _OPENING) - (self.text in _CLOSING) if self.kind == "sign" else 0
+
 
 def words_of(text: Any, what: str) -> list[Word]:
     """What was typed, in pieces; FormulaError if it is not something that people type."""
@@ -40,9 +45,8 @@ def words_of(text: Any, what: str) -> list[Word]:
         raise FormulaError(f"{what} is empty")
     depth = deepest = 0
     for word in found:
-        if word.kind == "sign":
-            depth += (word.text in _OPENING) - (word.text in _CLOSING)
-            deepest = max(deepest, depth)
+        depth += word.nesting
+        deepest = max(deepest, depth)
         if depth < 0:
             break
     if depth != 0:

@@ -79,8 +79,7 @@ class Layout:
         target: Float64 = cells[None].values if schema.formula is None else target_values(schema, cells.__getitem__)
         sources = {source for feature in features for source, _ in feature.parts}
         found = {source: column_values(schema.columns[source], schema, cells.__getitem__) for source in sources}
-        table = assembled(schema, found, target.size)
-        table.features = features
+        table = assembled(schema, found, target.size, features)
         return Block(table.columns(range(len(columns)), slice(None)), target)
 
 
