@@ -40,7 +40,7 @@ def covered(task: tuple[str, int, int, float, int]) -> tuple[int, int]:
     warnings.simplefilter("ignore")
     X, y, truth = table(*task)
     model = PrivateLinearRegression(1.0, 1e-6, random_state=task[-1], n_jobs=1).fit(X, y)
-    low, high = model.confidence_interval().T
+    low, high = np.asarray(model.conf_int())[:-1].T
     return int(((low <= truth) & (truth <= high)).sum()), int(np.isfinite(low).sum())
 
 
