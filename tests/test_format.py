@@ -41,6 +41,19 @@ def test_as_many_digits_as_the_error_supports(value, error, text, error_text):
     assert words.supported(None, error) == ""
 
 
+def test_statistics():
+    assert [words.z_value(v) for v in (-1.955, 0.0, -0.001, 229.318, 123456.7, None, inf)] == [
+        *("−1.96", "0.00", "0.00", "229.32", "123,500", "", "")
+    ]
+    assert [words.pvalue(v) for v in (0.04349, 0.00099, 1e-300, 1.0, None)] == [
+        "0.043",
+        "< 0.001",
+        "< 0.001",
+        "1.000",
+        "",
+    ]
+
+
 def test_tables_as_text():
     rows = [("name", "n"), ("a", "10"), ("bc", "9")]
     assert words.text_table(rows) == ["name   n", "────  ──", "a     10", "bc     9"]

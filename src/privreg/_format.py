@@ -69,11 +69,6 @@ def part_of(part: float, whole: float | None) -> str:
     return "" if not whole else f"{round(100 * min(max(part / whole, 0), 1))} %"
 
 
-def percent_of(part: float) -> str:
-    """A part in tenths of a per cent: 79.2 %."""
-    return f"{100 * part:.1f} %"
-
-
 def epsilon_delta(epsilon: float, delta: float) -> str:
     """ε and δ, as they would be typed."""
     return f"ε = {number(epsilon, 6)}, δ = {number(delta, 6)}"

@@ -37,10 +37,13 @@ def test_fit_prints_a_table_and_the_receipt(folder):
     result = fit(folder / "people.csv")
     for text in (
         "feature",
-        "coefficient",
-        "std. error",
+        "coef",
+        "std err",
+        "P>|z|",
         "95 % interval",
-        "linear between",
+        "R² ",
+        "residual standard error",
+        "Coefficients estimate least squares on this table",
         "town=south",
         "(intercept)",
     ):
@@ -121,10 +124,47 @@ def test_the_model_file_holds_what_was_printed(folder, tmp_path):
     model = load_model(out)
     assert answer["files"] == {"model": str(out)}
     assert answer["receipt"] == json.loads(json.dumps(model.receipt_.to_dict()))
-    assert [c["value"] for c in answer["coefficients"]] == [
-        model.coef_[answer["columns"].index(name)] for name in answer["selected_features"]
-    ]
-    assert model.intercept_ == answer["intercept"]["value"]
+    shown = [answer["columns"].index(c["feature"]) for c in answer["coefficients"]]
+    assert [c["predicts"] for c in answer["coefficients"]] == model.coef_[shown].tolist()
+    assert [c["value"] for c in answer["coefficients"]] == model.params.iloc[shown].tolist()
+    assert [c["error"] for c in answer["coefficients"]] == model.standard_error_[shown].tolist()
+    assert model.intercept_ == answer["intercept"]["predicts"]
+    assert answer["statistics"]["r2"] == model.r2_
+
+
+def test_json_has_the_statistics(folder):
+    answer = json.loads(fit(folder / "people.csv", "--json").stdout)
+    told = answer["statistics"]
+    assert told["r2"] == pytest.approx(0.82, abs=0.1)
+    assert told["residual_error"] == pytest.approx(3, rel=0.3)
+    assert told["r2_error"] > 0
+    assert [row["name"] for row in told["description"]] == ["age", "school", "town=north", "town=south", "noise", "pay"]
+    assert told["correlations"]["names"] == ["age", "school", "town=south", "noise"]
+    assert told["joint_tests"] == []  # one level only
+    age = next(c for c in answer["coefficients"] if c["feature"] == "age")
+    assert age["determined"] is True
+    assert age["z"] == pytest.approx(age["value"] / age["error"])
+    assert age["pvalue"] < 1e-6
+    assert json.loads(fit(folder / "people.csv", "--json", "--method", "BAS").stdout)["statistics"] is None
+
+
+def test_joint_tests_are_printed(folder, people, tmp_path):
+    rng = np.random.default_rng(0)
+    town = rng.choice(["north", "south", "west"], len(people))
+    people.assign(town=town, pay=people["pay"] + 9 * (town == "west")).to_csv(tmp_path / "three.csv", index=False)
+    levels = ("--category", "town=north,south,west")
+    words = ("fit", tmp_path / "three.csv", "--target", "pay", *BUDGET, "--drop", "name,family", *levels)
+    (line,) = [line for line in run(*words).stdout.splitlines() if line.startswith("town ")]
+    assert line.split()[2:] == ["2", "<", "0.001"]
+    (test,) = json.loads(run(*words, "--json").stdout)["statistics"]["joint_tests"]
+    assert (test["term"], test["df"]) == ("town", 2)
+
+
+def test_warnings_are_printed_once(tmp_path):
+    (tmp_path / "few.csv").write_text("x,y\n1,2\n")
+    result = run("fit", tmp_path / "few.csv", "--target", "y", *BUDGET)
+    assert result.stdout.count("the model is a constant") == 1
+    assert result.stderr == ""
 
 
 def test_nothing_but_released_numbers_leaves(tmp_path):

@@ -56,6 +56,36 @@ def test_kept_columns_are_copied_as_they_are(model, tmp_path):
     assert next(csv.reader(lines[1:]))[:3] == ["00712345678901234567890", "a b", "40"]
 
 
+def test_intervals(folder, model, people, tmp_path):
+    expected = load_model(model).predict(people[["age", "school", "town", "noise"]], interval=0.8)
+    text = run("predict", model, folder / "people.csv", "--interval", "0.8").stdout
+    for name in ("prediction", "lower", "upper"):
+        assert list(map(float, read_column(text, name))) == expected[name].tolist()
+    inside = (people["pay"] >= expected["lower"]) & (people["pay"] <= expected["upper"])
+    assert inside.mean() == pytest.approx(0.8, abs=0.05)
+    out = tmp_path / "p.parquet"
+    run("predict", model, folder / "people.csv", "--interval", "0.8", "--out", out, "--keep", "age")
+    assert pq.read_table(out).column_names == ["age", "prediction", "lower", "upper"]
+
+
+def test_intervals_that_there_are_not(folder, model, people, tmp_path):
+    for level in ("0", "1", "95"):
+        told = refused("predict", model, folder / "people.csv", "--interval", level)
+        assert "--interval must be between 0 and 1" in told
+    people.rename(columns={"name": "lower"}).to_csv(tmp_path / "named.csv", index=False)
+    assert "'lower'" in refused("predict", model, tmp_path / "named.csv", "--interval", "0.9", "--keep", "lower")
+    run("predict", model, tmp_path / "named.csv", "--keep", "lower")
+    other = tmp_path / "other.json"
+    fit(folder / "people.csv", "--method", "BAS", "--out", other)
+    told = refused("predict", other, folder / "people.csv", "--interval", "0.9")
+    assert "--interval: BAS does not tell how uncertain its coefficients are" in told
+    (tmp_path / "few.csv").write_text("a,y\n1,2\n")
+    run("fit", tmp_path / "few.csv", "--target", "y", "--epsilon", "1", "--delta", "1e-6", "--out", tmp_path / "c.json")
+    assert "the model is a constant" in refused(
+        "predict", tmp_path / "c.json", tmp_path / "few.csv", "--interval", "0.9"
+    )
+
+
 def test_memory_of_predict_does_not_grow_with_the_file(folder, model, tmp_path):
     code = """
 import sys

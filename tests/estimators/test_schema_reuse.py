@@ -198,7 +198,7 @@ def test_a_schema_may_be_changed_by_hand():
     changed = replace(schema, columns=(age, replace(town, reference=1), identity))
     model = PrivateLinearRegression(3.0, schema=changed, random_state=2).fit(X, Y)
     assert model.selected_features_ == ["age", "town=Ayr", "town=Cork"]
-    assert "Levels are compared with a reference: town with Bath." in model.summary()
+    assert "Levels are compared with a reference: town with Bath." in str(model.summary())
 
 
 def test_numbers_alone_need_nothing():

@@ -22,18 +22,14 @@ def read(text):
 
 def test_the_table_says_what_was_released(flagship):
     grid = coefficients.table(flagship)
-    assert grid.head == ["feature", "coefficient", "std. error", "95 % interval", "linear between"]
+    assert grid.head == ["feature", "coef", "std err", "z", "P>|z|", "95 % interval"]
     told = [*flagship.coefficients, flagship.intercept]
     assert [row[0].text for row in grid.rows] == [c.feature for c in told]
     for row, c in zip(grid.rows, told, strict=True):
         assert read(row[1].text) == pytest.approx(c.value, abs=0.05 * c.error)  # to the second digit of the error
         assert read(row[2].text) == float(f"{c.error:.2g}")
-        assert [read(end) for end in row[3].text.split(" … ")] == pytest.approx([c.low, c.high], abs=0.05 * c.error)
-        if c.linear_from is None:
-            assert row[4].text == ""
-        else:
-            ends = [float(f"{v:.4g}") for v in (c.linear_from, c.linear_to)]
-            assert [read(end) for end in row[4].text.split(" … ")] == ends
+        assert read(row[3].text) == pytest.approx(c.value / c.error, abs=0.005)
+        assert [read(end) for end in row[5].text.split(" … ")] == pytest.approx([c.low, c.high], abs=0.05 * c.error)
         assert row[1].order == c.value
 
 
@@ -81,17 +77,18 @@ def test_the_text_tells_the_cuts(flagship):
     assert "as if it were at the end of the range" in text
 
 
-def test_the_chart_shows_changes_over_the_range(flagship):
+def test_the_chart_shows_steps_that_compare(flagship):
+    """One standard deviation of a number."""
     c = flagship.coefficients[0]
     bar = coefficients.effect(c)
-    width = c.linear_to - c.linear_from
-    assert (bar.value, bar.low, bar.high) == (c.value * width, c.low * width, c.high * width)
+    assert (bar.value, bar.low, bar.high) == (c.value * c.step, c.low * c.step, c.high * c.step)
+    assert c.step == pytest.approx(12, rel=0.2)
     chart = next(b for b in section(flagship, "The model") if hasattr(b, "wide"))
     largest = max(flagship.coefficients, key=lambda c: abs(coefficients.effect(c).value))
     drawn = [t for t in svg_texts(chart) if t in flagship.columns]
     assert sorted(drawn) == sorted(c.feature for c in flagship.coefficients)
     assert drawn[0] == largest.feature
-    assert "change of blood_pressure, from end to end of the range" in svg_texts(chart)
+    assert "change of blood_pressure, for a standard deviation, or for a level" in svg_texts(chart)
     assert f"{largest.feature} {words.number(coefficients.effect(largest).value, 3)} (" in chart.alt
     example = f"if {largest.feature} is 1 higher"
     way = "higher" if largest.value > 0 else "lower"
@@ -99,9 +96,39 @@ def test_the_chart_shows_changes_over_the_range(flagship):
     assert f"is {words.number(abs(largest.value))} {way}." in texts(flagship)
 
 
+def test_what_is_not_determined_has_no_numbers_and_no_bar(flagship):
+    first, *others = flagship.coefficients
+    unknown = replace(first, value=None, error=None, low=None, high=None, z=None, pvalue=None, determined=False)
+    release = replace(flagship, coefficients=[unknown, *others])
+    (row,) = [row for row in coefficients.table(release).rows if row[0].text == first.feature]
+    assert [cell.text for cell in row[1:]] == ["not determined", "", "", "", ""]
+    chart = next(b for b in section(release, "The model") if hasattr(b, "wide"))
+    assert first.feature not in svg_texts(chart)
+    assert others[0].feature in svg_texts(chart)
+    assert "Not determined: at this budget" in texts(release)
+    none = replace(release, coefficients=[unknown])
+    assert not any(hasattr(block, "wide") for block in section(none, "The model"))
+    assert "is 1 higher" not in texts(none)
+    report_page(none, ASKED)
+
+
+def test_how_well_it_fits_and_what_the_columns_look_like(flagship):
+    text = texts(flagship)
+    assert "R² 0." in text
+    assert "Coefficients estimate least squares on this table" in text
+    grids = {block.title: block for block in section(flagship, "The model") if hasattr(block, "rows")}
+    columns = {row[0].text: row for row in grids["The columns"].rows}
+    assert list(columns) == ["age", "bmi", "income", "noise", "blood_pressure"]
+    assert columns["age"][1].order == pytest.approx(45, abs=3)
+    names = [c.feature for c in flagship.coefficients]
+    assert [row[0].text for row in grids["Correlations"].rows] == [f"{i}. {name}" for i, name in enumerate(names, 1)]
+    assert grids["Correlations"].rows[0][1].text == ""
+    assert abs(grids["Correlations"].rows[1][1].order) < 0.5
+
+
 def test_methods_that_tell_less(paper):
     grid = coefficients.table(paper["K-Tukey"])
-    assert grid.head == ["feature", "coefficient"]
+    assert grid.head == ["feature", "coef"]
     assert "does not tell how uncertain" in grid.note
     text = texts(paper["K-Tukey"])
     assert "a longer bar does not mean a more important column" in text
@@ -124,9 +151,9 @@ def test_a_constant(constant):
     assert constant.coefficients == []
     text = texts(constant)
     assert "a constant, not a linear model" in text
-    value = words.number(constant.intercept.value)
+    value = words.number(constant.intercept.slope)
     assert f"it predicts {value} for every row" in text
-    assert f"≈ {words.number(constant.intercept.value, 6).replace(',', '')}" in text
+    assert f"≈ {words.number(constant.intercept.slope, 6).replace(',', '')}" in text
     assert "What helps: more records" in text
     assert "Read the warnings" in text
     assert "Warning: the model is a constant" in text

@@ -68,7 +68,7 @@ for method in METHODS:
     for kind in KINDS:
         model = load_model(folder / f"{method}-{kind}.json")
         np.save(folder / f"{method}-{kind}.npy", predictions(model, kind))
-        summaries[f"{method}-{kind}"] = model.summary()
+        summaries[f"{method}-{kind}"] = str(model.summary())
 (folder / "summaries.json").write_text(json.dumps(summaries))
 """
     subprocess.run([sys.executable, "-c", script, HELPERS, tmp_path], check=True, timeout=300)
@@ -78,7 +78,7 @@ for method in METHODS:
             model = fitted(method, kind)
             there = np.load(tmp_path / f"{method}-{kind}.npy")
             assert np.array_equal(there, predictions(model, kind), equal_nan=True), (method, kind)
-            assert summaries[f"{method}-{kind}"] == model.summary()
+            assert summaries[f"{method}-{kind}"] == str(model.summary())
 
 
 @every_method
@@ -190,7 +190,7 @@ def test_a_loaded_model_cannot_be_fitted(tmp_path):
 def test_a_loaded_flagship_can_be_fitted_again(tmp_path):
     back = load_model(saved(tmp_path, "PrivateLinearRegression", "numpy", target="price"))
     again = clone(back).set_params(random_state=3, n_jobs=1).fit(table("numpy"), columns()[1])
-    assert again.summary() == back.summary()
+    assert release_of(again, "price") == release_of(back)
     back.fit(table("numpy"), columns()[1])
     assert not hasattr(back, "target_name_")
 

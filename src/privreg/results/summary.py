@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from privreg._format import epsilon_delta, shown, text_table
+from privreg._format import epsilon_delta, one_line, shown, text_table
 from privreg.privacy.receipt import Receipt
 from privreg.results.release import WARNING, Release
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
@@ -20,10 +20,8 @@ class Summary:
     release: Release
 
     def __str__(self) -> str:
-        parts = [
-            block if isinstance(block, str) else "\n".join(["", *text_table(block), ""]) for block in self._blocks()
-        ]
-        return "\n".join(parts).replace("\n\n\n", "\n\n")
+        blocks = (block if isinstance(block, str) else "\n".join(_lines(block)) for block in self._blocks())
+        return "\n".join(blocks).replace("\n\n\n", "\n\n")
 
     __repr__ = __str__  # as it is shown without a notebook
 
@@ -35,14 +33,14 @@ class Summary:
         """Sentences and tables."""
         release = self.release
         yield f"{shown(release.target)}: {release.method}"
-        yield from map(shown, release.notes[:1])
+        yield from map(one_line, release.notes[:1])
         yield from fit_lines(release)
         yield texts(coefficient_cells(release))
         if release.statistics is not None and release.statistics.joint_tests:
             yield texts(joint_cells(release.statistics))
         yield from estimand(release)
-        yield from map(shown, release.notes[1:])
-        yield from (WARNING + shown(text) for text in release.warnings)
+        yield from map(one_line, release.notes[1:])
+        yield from (WARNING + one_line(text) for text in release.warnings)
         yield budget_line(release.receipt)
 
 
@@ -78,6 +76,10 @@ def budget_line(receipt: Receipt) -> str:
     spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
     seeded = "" if receipt.private else " NOT PRIVATE: the noise came from a seed."
     return f"{spent} Protected: {receipt.unit}.{seeded}"
+
+
+def _lines(rows: _Rows) -> list[str]:
+    return ["", *text_table(rows), ""]
 
 
 def _table(rows: _Rows) -> str:

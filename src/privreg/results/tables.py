@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from privreg._format import number, percent_of, pvalue, shown, span, supported, z_value
+from privreg._format import number, pvalue, shown, span, supported, tenths_percent, z_value
 from privreg.results.release import Coefficient, Release
 from privreg.results.statistics import Described, Statistics
 
@@ -83,7 +83,7 @@ def _described(row: Described) -> Cells:
         "column": _name(row.name),
         "mean": Cell("" if row.mean is None else number(row.mean, 4), row.mean),
         "std. deviation": Cell("" if row.std is None else number(row.std, 3), row.std),
-        "share": Cell("" if row.share is None else percent_of(row.share), row.share),
+        "share": Cell("" if row.share is None else tenths_percent(round(1000 * row.share)), row.share),
         "clipped to": Cell(span(row.low, row.high), row.low),
     }
 

@@ -84,7 +84,7 @@ def _target(model: WinsorisedModel, name: str) -> Described:
         return Described(name, model.target.centre)
     with np.errstate(all="ignore"):
         mean = float(estimates.products[0] @ estimates.theta)
-        explained = float(estimates.theta @ estimates.products @ estimates.theta) - mean**2
+        explained = float(estimates.theta @ estimates.products @ estimates.theta) - mean * mean
     return _scaled(name, model.target, mean, max(explained, 0.0) + estimates.residual)
 
 

@@ -155,8 +155,8 @@ class ReadableModel:
         return Statistics(
             estimates.r2,
             estimates.r2_error,
-            deviation * unit,
-            estimates.residual_error / (2 * deviation) * unit if deviation > 0 else None,
+            _finite(deviation * unit),
+            _finite(estimates.residual_error / (2 * deviation) * unit) if deviation > 0 else None,
             inference.differs(self.coef_),
             inference.joint_tests(self._features, self.schema_.names),
             described,
@@ -186,7 +186,7 @@ class ReadableModel:
                 pvalue=pvalue,
                 determined=determined[row],
                 predicts=float(self.coef_[row]),
-                step=None if level else steps.get(row),
+                step=None if level else _finite(steps.get(row, nan)),
             )
 
         *ends, z, pvalue = map(_finite, values[-1])

@@ -1,0 +1,88 @@
+"""The summary of a fit: text that says what matters, and HTML that no name can break out of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from known_models import constant_model, exact_estimates, known_model
+from privreg.paper import make_method
+from privreg.results.release import release_of
+from privreg.results.summary import ESTIMAND, Summary
+from reports import HOSTILE, survey
+
+SHRUNK = "Predictions use other coefficients, which are shrunk (coef_)."
+
+
+def test_what_it_says():
+    model = known_model()
+    lines = str(model.summary()).splitlines()
+    assert lines[:3] == [
+        "pay: PrivateLinearRegression",
+        "A linear model of 4 of 5 features, from about 390 records.",
+        f"R² {model.r2_:.3f} ± 0.030, residual standard error {model.residual_error_:.3f} ± 0.082.",
+    ]
+    head = lines.index(next(line for line in lines if line.startswith("feature")))
+    assert lines[head].split("  ")[0] == "feature"
+    assert [line.split()[0] for line in lines[head + 2 : head + 7]] == ["age", "town=b", "town=c", "far", "(intercept)"]
+    assert "joint test" in "\n".join(lines)
+    assert ESTIMAND in lines
+    assert SHRUNK not in lines
+    assert "Levels are compared with a reference: town with a." in lines
+    assert lines[-1] == "Spent ε = 0, δ = 0 of ε = 1, δ = 1e-6. Protected: one record."
+    assert "\n\n\n" not in "\n".join(lines)
+    assert repr(model.summary()) == str(model.summary())
+
+
+def test_predictions_that_use_other_coefficients():
+    """Only if one of them differs by more than half a standard error."""
+    largest = float(np.nanmax(np.abs(known_model().tvalues[:-1])))
+    assert SHRUNK in str(known_model(shrunk=1 - 0.51 / largest).summary())
+    assert SHRUNK not in str(known_model(shrunk=1 - 0.49 / largest).summary())
+
+
+def test_warnings_and_seeds_are_told():
+    release = release_of(known_model())
+    told = replace(release, warnings=["odd"], receipt=replace(release.receipt, private=False))
+    lines = str(Summary(told)).splitlines()
+    assert lines[-2] == "Warning: odd"
+    assert lines[-1].endswith("NOT PRIVATE: the noise came from a seed.")
+
+
+def test_methods_that_tell_less():
+    model = make_method("K-BAS", k=2, random_state=1).fit(*survey())
+    text = str(model.summary())
+    assert "R²" not in text
+    assert ESTIMAND not in text
+    assert "feature" in text
+    assert "std err" not in text
+    assert text == str(Summary(release_of(model)))
+    assert "<table>" in model.summary()._repr_html_()
+
+
+def test_a_constant():
+    text = str(constant_model().summary())
+    assert "A constant, from about 390 records." in text
+    assert ESTIMAND not in text
+
+
+@pytest.mark.parametrize("name", HOSTILE[:5])
+def test_no_name_breaks_out_of_the_page(name):
+    model = known_model(names=(name, f"{name}t", "spare", "far"), target=name)
+    page = model.summary()._repr_html_()
+    assert "<script" not in page
+    assert "</script" not in page
+    assert page.count("<table>") == 2
+    tags = page.replace("&lt;", "").replace("&gt;", "").replace("&amp;", "")
+    assert tags.count("<td ") == 6 * 5 + 4
+    str(model.summary())
+
+
+def test_the_page_has_the_same_cells():
+    from html import unescape
+
+    model = known_model(exact_estimates(2.0))
+    page = unescape(model.summary()._repr_html_())
+    for line in str(model.summary()).splitlines():
+        for cell in filter(None, line.split("  ")):
+            assert cell.strip() in page or set(cell.strip()) <= {"─"}
