@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage kernels lint browser howto r lowest package bench bench-scaling accuracy audit paper theory readme docs clean
+.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -12,9 +12,9 @@ test: .venv/.stamp-test browser
 	$(BIN)/pytest -n auto --dist worksteal
 
 # The share of lines that the tests run; writes it into CONTRIBUTING.md.
-coverage: .venv/.stamp-test browser kernels
-	$(BIN)/pytest -n auto --dist worksteal --cov=privreg --cov-report=term --cov-report=json:build/coverage.json
-	$(BIN)/python benchmarks/note_coverage.py build/coverage.json
+lines: .venv/.stamp-test browser kernels
+	$(BIN)/pytest -n auto --dist worksteal --cov=privreg --cov-report=term --cov-report=json:build/lines.json
+	$(BIN)/python benchmarks/note_lines.py build/lines.json
 
 # Machine code for the tests, compiled once and not by each of their processes.
 kernels: .venv/.stamp-test
