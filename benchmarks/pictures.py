@@ -185,7 +185,7 @@ def after_each_phase(X: Float64, y: Float64, epsilon: float, generator: np.rando
 
     def watched(setting: Setting, state: State, moments: Moments) -> State:
         after = newton(setting, state, moments)
-        models.append(WinsorisedModel(after.target, after.terms, after.theta, np.zeros_like(after.frame)))
+        models.append(WinsorisedModel(after.target, after.terms, after.theta))
         return after
 
     with patch.object(fitting, "newton", watched):

@@ -81,19 +81,19 @@ BAD = {
     "list": b"[]",
     "number": b"7",
     "object": b"{}",
-    "other format": b'{"format": "other", "version": 3}',
+    "other format": b'{"format": "other", "version": 4}',
     "no version": b'{"format": "privreg model"}',
-    "version in words": b'{"format": "privreg model", "version": "3"}',
-    "version with a point": b'{"format": "privreg model", "version": 3.0}',
+    "version in words": b'{"format": "privreg model", "version": "4"}',
+    "version with a point": b'{"format": "privreg model", "version": 4.0}',
     "version true": b'{"format": "privreg model", "version": true}',
-    "version only": b'{"format": "privreg model", "version": 3}',
-    "NaN": b'{"format": "privreg model", "version": 3, "x": NaN}',
-    "infinity": b'{"format": "privreg model", "version": 3, "x": -Infinity}',
-    "overflow": b'{"format": "privreg model", "version": 3, "x": 1e999}',
-    "endless integer": b'{"format": "privreg model", "version": 3, "x": ' + b"9" * 10_000 + b"}",
+    "version only": b'{"format": "privreg model", "version": 4}',
+    "NaN": b'{"format": "privreg model", "version": 4, "x": NaN}',
+    "infinity": b'{"format": "privreg model", "version": 4, "x": -Infinity}',
+    "overflow": b'{"format": "privreg model", "version": 4, "x": 1e999}',
+    "endless integer": b'{"format": "privreg model", "version": 4, "x": ' + b"9" * 10_000 + b"}",
     "deep": b"[" * 100_000,
-    "deep object": b'{"format": "privreg model", "version": 3, "x": ' + b'{"a":' * 50_000,
-    "deep and closed": b'{"format": "privreg model", "version": 3, "x": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "deep object": b'{"format": "privreg model", "version": 4, "x": ' + b'{"a":' * 50_000,
+    "deep and closed": b'{"format": "privreg model", "version": 4, "x": ' + b"[" * 900 + b"]" * 900 + b"}",
     "binary": bytes(range(256)),
     "zeros": bytes(1000),
     "bom": b"\xef\xbb\xbf{}",
@@ -138,7 +138,7 @@ def test_a_key_that_occurs_twice(tmp_path):
 
 def test_other_versions(tmp_path):
     content = json.loads(text_of("Tukey"))
-    newer = write(tmp_path / "m.json", content | {"version": 4, "written_by": "privreg 9.1"})
+    newer = write(tmp_path / "m.json", content | {"version": 5, "written_by": "privreg 9.1"})
     with pytest.raises(
         ModelFileError, match=r"m\.json was written by a newer version \(privreg 9\.1\); upgrade privreg"
     ):
@@ -146,7 +146,7 @@ def test_other_versions(tmp_path):
     odd = write(tmp_path / "m.json", {"format": "privreg model", "version": 99, "written_by": ["a\nb"] * 99})
     with pytest.raises(ModelFileError, match=r"newer version.*upgrade"):
         load_model(odd)
-    for version in (2, 1, 0, -5):
+    for version in (3, 2, 1, 0, -5):
         with pytest.raises(ModelFileError, match=r"m\.json was written by an older version.*fit again"):
             load_model(write(tmp_path / "m.json", content | {"version": version}))
 
@@ -279,7 +279,17 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("PrivateLinearRegression", ("schema", "columns", 0, "left_out"), "no reason"),
         ("PrivateLinearRegression", ("model", "label", "unit"), 0),
         ("PrivateLinearRegression", ("model", "theta"), [1.0]),
-        ("PrivateLinearRegression", ("model", "covariance"), [[1.0]]),
+        ("PrivateLinearRegression", ("model", "estimates"), None),
+        ("PrivateLinearRegression", ("model", "estimates", "places"), [1, 2, 3, 4, 5, 6]),
+        ("PrivateLinearRegression", ("model", "estimates", "places", 1), 2),
+        ("PrivateLinearRegression", ("model", "estimates", "theta"), [1.0]),
+        ("PrivateLinearRegression", ("model", "estimates", "covariance"), [[1.0]]),
+        ("PrivateLinearRegression", ("model", "estimates", "covariance", 1, 1), -1.0),
+        ("PrivateLinearRegression", ("model", "estimates", "products", 0), [1.0]),
+        ("PrivateLinearRegression", ("model", "estimates", "product_error", 0, 1), -1.0),
+        ("PrivateLinearRegression", ("model", "estimates", "residual"), -1.0),
+        ("PrivateLinearRegression", ("model", "estimates", "r2_error"), -1.0),
+        ("PrivateLinearRegression", ("model", "terms", 0, "sure"), False),
         ("PrivateLinearRegression", ("receipt", "rows"), None),
     ],
 )

@@ -111,7 +111,7 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
 
 def _flagship(file: ModelFile) -> PrivateLinearRegression:
     record, budget = file.model, file.receipt.budget
-    fields(record, "k rows_per_person people n_records label terms theta covariance warnings")
+    fields(record, "k rows_per_person people n_records label terms theta estimates warnings")
     k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
     persons = whole(record["rows_per_person"], "rows_per_person", 1)
     require(flag(record["people"], "people") == file.receipt.protects_people, "people does not fit the receipt")

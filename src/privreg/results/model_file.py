@@ -23,7 +23,7 @@ from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
 
 FORMAT = "privreg model"
-VERSION = 3
+VERSION = 4
 _RELEASED = ("estimator", "schema", "model", "receipt")
 
 

@@ -162,10 +162,12 @@ class PrivateLinearRegression(PrivateRegressor):
         """The attributes that follow from the model."""
         self.model_ = model
         in_units = model.in_units(columns)
-        used = (in_units != 0).any(axis=1)
         values = in_units @ model.theta
-        errors = np.sqrt(np.einsum("ij,jk,ik->i", in_units, model.covariance, in_units))
-        errors[~used] = np.nan
+        errors = np.full(columns + 1, np.nan)
+        if model.estimates is not None:
+            own = in_units[:, model.estimates.places]
+            used = (own != 0).any(axis=1)
+            errors[used] = np.sqrt(np.einsum("ij,jk,ik->i", own, model.estimates.covariance, own))[used]
         self.coef_, self.intercept_ = values[:-1], float(values[-1]) + model.target.centre
         self.standard_error_, self.intercept_error_ = errors[:-1], float(errors[-1])
         self.linear_range_ = model.intervals(columns)

@@ -169,4 +169,4 @@ def regress(setting: Setting, state: State) -> State:
 
 
 def _constant(target: Scale) -> WinsorisedModel:
-    return WinsorisedModel(target, (), np.zeros(1), np.full((1, 1), np.nan))
+    return WinsorisedModel(target, (), np.zeros(1))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from privreg._json import entries, fields, flag, number, numbers, require, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
+from privreg.estimators.private_linear.estimates import Estimates
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Term:
 
 @dataclass(frozen=True)
 class WinsorisedModel:
-    """target.centre + target.unit·clip(θ·[1, terms], ±target.limit/target.unit).
+    """target.centre + target.unit·clip(θ·[1, terms], ±target.limit/target.unit): what predicts, and estimates to read.
 
-    `covariance` is an estimate for θ that covers sampling and privacy noise.
+    A constant has no estimates.
     """
 
     target: Scale
     terms: tuple[Term, ...]
     theta: Float64
-    covariance: Float64
+    estimates: Estimates | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As in a model file, which calls the target "label"."""
@@ -75,7 +75,7 @@ class WinsorisedModel:
             "label": self.target.to_dict(),
             "terms": [term.to_dict() for term in self.terms],
             "theta": self.theta.tolist(),
-            "covariance": [[v if isfinite(v) else None for v in row] for row in self.covariance.tolist()],
+            "estimates": None if self.estimates is None else self.estimates.to_dict(),
         }
 
     @classmethod
@@ -84,9 +84,13 @@ class WinsorisedModel:
         target = Scale.from_dict(record["label"], "label")
         terms = entries(record["terms"], "terms", lambda v, what: Term.from_dict(v, what, columns))
         theta = numbers(record["theta"], "theta", len(terms) + 1)
-        rows = entries(record["covariance"], "covariance", lambda v, what: numbers(v, what, theta.size, missing=True))
-        require(len(rows) == theta.size, "covariance must be square")
-        return cls(target, tuple(terms), theta, np.array(rows))
+        require((record["estimates"] is None) == (not terms), "a model has estimates unless it is a constant")
+        estimates = Estimates.from_dict(record["estimates"], len(terms)) if terms else None
+        if estimates is not None:
+            read = [terms[place - 1] for place in estimates.places[1:]]
+            require(len({term.column for term in read}) == len(read), "a column has two estimates")
+            require(all(term.sure for term in read), "a column whose scale is a guess has an estimate")
+        return cls(target, tuple(terms), theta, estimates)
 
     def placed(self, rows: Sequence[int]) -> "WinsorisedModel":
         """The same model, whose columns have these places among all that is shown."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from privreg._types import Float64, Int64
 from privreg.estimators.private_linear.design import Phase
+from privreg.estimators.private_linear.estimates import Estimates
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.schedule import PHASES, PRODUCTS, SQUARES
 from privreg.estimators.private_linear.state import Setting, State
@@ -111,5 +112,20 @@ def finish(setting: Setting, state: State, moments: Moments) -> State:
     covariance = frame @ errors @ frame.T
     limits = np.array([term.scale.limit / term.scale.unit for term in state.terms])
     covariance[np.diag_indices(len(final))] += (np.append(0.0, cut_tails(limits)) * final) ** 2
-    model = WinsorisedModel(state.target, state.terms, final, covariance)
+    estimates = _stand_in(state, final, covariance, max(moments.squares, 0.0) / records, records)
+    model = WinsorisedModel(state.target, state.terms, final, estimates)
     return replace(state, model=model, doubt=float(np.trace(errors)) / max(float(slopes @ slopes), 1e-300))
+
+
+def _stand_in(state: State, theta: Float64, covariance: Float64, residual: float, records: float) -> Estimates:
+    """Estimates from the shrunk model, until they are made on their own."""
+    first = {term.column: i for i, term in reversed([*enumerate(state.terms, 1)]) if term.sure}
+    places = [0, *sorted(first.values())]
+    products = np.asarray(np.linalg.inv(state.frame @ state.frame.T)[np.ix_(places, places)], np.float64)
+    own = theta[places]
+    explained = max(float(own[1:] @ products[1:, 1:] @ own[1:] - (products[0, 1:] @ own[1:]) ** 2), 0.0)
+    errors = np.full(products.shape, 1 / sqrt(records))
+    r2 = explained / max(explained + residual, 1e-300)
+    own_covariance = covariance[np.ix_(places, places)]
+    spread = residual * sqrt(2 / records)
+    return Estimates(tuple(places), own, own_covariance, products, errors, residual, spread, r2, 2 / sqrt(records))
