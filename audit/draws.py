@@ -17,7 +17,7 @@ from scipy.stats import laplace as continuous_laplace
 
 import privreg.privacy.noise
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
-from privreg.errors import NotReleasedWarning, WeakGuaranteeWarning
+from privreg.errors import FitWarning, NotReleasedWarning, WeakGuaranteeWarning
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.privacy.events import Event, Gaussian, GaussianMatrix, SampledPicks
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
@@ -102,6 +102,7 @@ def wrong_sources() -> list[str]:
     reading = [SchemaReader(4.0, 1e-2), PrivateLinearRegression(8.0, 1e-2, missing="fill"), DPKendall(2, 20.0, 1e-2)]
     for estimator, table in [*((one, X) for one in _private_estimators()), *((one, texts) for one in reading)]:
         with _watched() as drawn, warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
             warnings.simplefilter("ignore", NotReleasedWarning)
             warnings.simplefilter("ignore", WeakGuaranteeWarning)
             estimator.fit(table, X[:, 0] + rng.normal(size=120))

@@ -84,7 +84,7 @@ def _fitted(
         if hasattr(estimator, use):
             released[use] = frozen(getattr(estimator, use)(others))
     if hasattr(estimator, "summary"):
-        released["summary"] = estimator.summary()
+        released["summary"] = str(estimator.summary())
     if hasattr(estimator, "save"):
         with tempfile.TemporaryDirectory() as folder:
             estimator.save(Path(folder) / "saved.json")

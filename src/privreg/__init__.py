@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.errors import BudgetError as BudgetError
     from privreg.errors import BudgetRefusedError as BudgetRefusedError
     from privreg.errors import ClusterError as ClusterError
+    from privreg.errors import FitWarning as FitWarning
     from privreg.errors import FormulaError as FormulaError
     from privreg.errors import LedgerError as LedgerError
     from privreg.errors import ModelFileError as ModelFileError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # for readers and type checkers: the same names as below
     from privreg.estimators.tukey import TukeyRegression as TukeyRegression
     from privreg.privacy.ledger.ledger import Ledger as Ledger
     from privreg.report.model import write_report as write_report
+    from privreg.report.plot import plot_coefficients as plot_coefficients
     from privreg.results.schema_file import load_schema as load_schema
 
 # Public names load on first use, so that importing the package (and `privreg --help`) stays fast.
@@ -38,8 +40,8 @@ _HOMES = {
     "data.files": "open_file",
     "data.parquet": "ParquetTable",
     "data.schema": "Schema",
-    "errors": "BudgetError BudgetRefusedError ClusterError FormulaError LedgerError ModelFileError NotPrivateWarning "
-    "NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
+    "errors": "BudgetError BudgetRefusedError ClusterError FitWarning FormulaError LedgerError ModelFileError "
+    "NotPrivateWarning NotReleasedWarning PrivregError SchemaError WeakGuaranteeWarning",
     "estimators.boosted_adassp": "BoostedAdaSSP",
     "estimators.dp_kendall": "DPKendall",
     "estimators.loaded": "load_model",
@@ -51,6 +53,7 @@ _HOMES = {
     "estimators.tukey": "TukeyRegression",
     "privacy.ledger.ledger": "Ledger",
     "report.model": "write_report",
+    "report.plot": "plot_coefficients",
     "results.schema_file": "load_schema",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

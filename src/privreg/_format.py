@@ -40,6 +40,20 @@ def supported(value: float | None, error: float | None) -> str:
     return f"{rounded:{',' if abs(rounded) >= 1e4 else ''}.{max(decimals, 0)}f}".replace("-", "−")
 
 
+def z_value(value: float | None) -> str:
+    """A test statistic, to two decimals. Empty if there is none."""
+    if value is None or not isfinite(value):
+        return ""
+    return number(value, 4) if abs(value) >= 1e4 else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def pvalue(value: float | None) -> str:
+    """To three decimals: 0.043, < 0.001. Empty if there is none."""
+    if value is None or not isfinite(value):
+        return ""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def _power(value: float) -> int:
     """Of ten, of the first of two digits."""
     return int(f"{value:.1e}".partition("e")[2])
@@ -53,6 +67,11 @@ def span(low: float | None, high: float | None) -> str:
 def part_of(part: float, whole: float | None) -> str:
     """A part in whole per cent; empty if the whole is not known."""
     return "" if not whole else f"{round(100 * min(max(part / whole, 0), 1))} %"
+
+
+def percent_of(part: float) -> str:
+    """A part in tenths of a per cent: 79.2 %."""
+    return f"{100 * part:.1f} %"
 
 
 def epsilon_delta(epsilon: float, delta: float) -> str:

@@ -11,6 +11,7 @@ PrivregError
  └── DataError                  the paper's data sets or the results of a run cannot be had or read
 
 UserWarning
+ ├── FitWarning                 what may be wrong with a fit, from released values only: one of its `warnings_`
  ├── NotPrivateWarning          a seed was given: the run can be repeated, so it protects nobody
  ├── NotReleasedWarning         a private test failed: the model is a constant
  └── WeakGuaranteeWarning       the budget is so large that it protects hardly anybody
@@ -51,6 +52,10 @@ class DataError(PrivregError):
 
 class ClusterError(PrivregError):
     """A cluster does not answer, or has lost what it was working on."""
+
+
+class FitWarning(UserWarning):
+    """What may be wrong with a fit, from released values only; the fit is complete."""
 
 
 class NotPrivateWarning(UserWarning):

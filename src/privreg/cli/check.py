@@ -38,7 +38,7 @@ from privreg.results.outputs import check_outputs
 if TYPE_CHECKING:
     from privreg.data.base import DataFile
 
-PREDICTION = "prediction"  # name of the column of predictions
+PREDICTION, ENDS = "prediction", ("lower", "upper")  # names of the columns of predictions, and of their intervals
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,17 @@ def check_select(job: Job) -> Opened:
 
 
 def check_predict(
-    model: Path, data: Path, encoding: str | None, out: Path | None, keep: list[str], force: bool
+    model: Path,
+    data: Path,
+    encoding: str | None,
+    out: Path | None,
+    keep: list[str],
+    interval: float | None,
+    force: bool,
 ) -> None:
     """The same for `privreg predict`, as far as it is known without the model."""
+    if interval is not None and not 0 < interval < 1:
+        raise ValueError(f"--interval must be between 0 and 1, for instance 0.95; got {interval:g}")
     if out is not None and format_to_write(out) is None:
         raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
@@ -156,18 +164,24 @@ def check_predict(
     _check_encoding(encoding)
     names = header_names(data, encoding)
     if names is not None:
-        read_kept(keep, names, data)
+        read_kept(keep, names, data, interval)
 
 
-def read_kept(keep: list[str], columns: Collection[str], path: Path | str) -> list[str]:
+def read_kept(keep: list[str], columns: Collection[str], path: Path | str, interval: float | None) -> list[str]:
     """The columns to copy; SchemaError unless they can stand beside the predictions."""
     names = read_names("--keep", keep, columns)
     for name in names:
         if name not in columns:
             raise unknown_column("--keep", name, columns, path)
-    if PREDICTION in names or len(set(names)) < len(names):
-        raise SchemaError(f"--keep: names must differ from each other and from {PREDICTION!r}")
+    added = predicted_columns(interval)
+    if not set(added).isdisjoint(names) or len(set(names)) < len(names):
+        raise SchemaError(f"--keep: names must differ from each other and from {', '.join(map(repr, added))}")
     return names
+
+
+def predicted_columns(interval: float | None) -> tuple[str, ...]:
+    """What a prediction adds to a table."""
+    return (PREDICTION,) if interval is None else (PREDICTION, *ENDS)
 
 
 def check_method(job: Job) -> str:

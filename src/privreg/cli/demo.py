@@ -7,6 +7,7 @@ be shown beside what was released.
 
 import os
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -69,7 +70,8 @@ def demo(
     for place in (REPORT, MODEL):
         check_place(place)
     table = demo_table()
-    with stages() as stage:
+    with stages() as stage, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the report has them
         model = PrivateLinearRegression(EPSILON, DELTA, progress=stage)
         model.fit(table.select(list(MEANING)), table[TARGET])
         stage("writing the report")
@@ -115,7 +117,9 @@ def show_demo(out: Console, model: Any, table: Any) -> None:
 
     from privreg.cli.show import show_receipt
     from privreg.data.tables import read_table
-    from privreg.results.release import release_of, with_error
+    from privreg.results.release import release_of
+    from privreg.results.summary import fit_lines
+    from privreg.results.tables import NOT_DETERMINED, with_error
 
     offered, target = table.select(list(MEANING)), table[TARGET].to_numpy()
     coded = read_table(offered, model.schema_)  # numbers, and 0 or 1 for each level but the reference: as in the model
@@ -130,13 +134,13 @@ def show_demo(out: Console, model: Any, table: Any) -> None:
 
     out.print(Text("What predicts a mother's pay, in thousands of dollars a year?", style="bold"))
     first, *notes = release.notes
-    for note in (f"{first} {epsilon_delta(EPSILON, DELTA)}.", *notes):
+    for note in (f"{first} {epsilon_delta(EPSILON, DELTA)}.", *fit_lines(release), *notes):
         out.print(Text(note))
     rows: list[tuple[str, ...]] = [
         (
             c.feature,
             meaning.get(c.feature, ""),
-            with_error(c),
+            with_error(c.value, c.error) if c.determined else NOT_DETERMINED,
             supported(exact_value[c.feature], c.error),
             span(c.linear_from, c.linear_to),
         )

@@ -38,6 +38,14 @@ def predict(
             "--inverse", help="Of a target such as log(pay), predict pay: exp(prediction), a median-type prediction."
         ),
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Two more columns, lower and upper: an interval that holds a new value with this probability, such as "
+            "0.95.",
+        ),
+    ] = None,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     force: options.Force = False,
@@ -45,21 +53,27 @@ def predict(
     """Predict the target for each row of a file. Costs nothing: the model is public already."""
     from privreg.cli.check import check_predict
 
-    check_predict(model, data, encoding, out, keep or [], force)
+    check_predict(model, data, encoding, out, keep or [], interval, force)
     with stages("loading"):
         from privreg.data.files import open_file
 
-    _write_predictions(model, partial(open_file, data, encoding, sheet), out, keep or [], inverse)
+    _write_predictions(model, partial(open_file, data, encoding, sheet), out, keep or [], inverse, interval)
 
 
 def _write_predictions(
-    model_file: Path, open_data: Callable[[list[str]], Any], out: Path | None, keep: list[str], inverse: bool
+    model_file: Path,
+    open_data: Callable[[list[str]], Any],
+    out: Path | None,
+    keep: list[str],
+    inverse: bool,
+    interval: float | None,
 ) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
     with stages("loading"):
+        import numpy as np
         import pyarrow as pa
 
-        from privreg.cli.check import PREDICTION, read_kept
+        from privreg.cli.check import predicted_columns, read_kept
         from privreg.data.columns import read_names, unknown_column
         from privreg.data.files import TEXT, format_to_write
         from privreg.data.schema import NUMBER
@@ -77,10 +91,10 @@ def _write_predictions(
     for name in needed:
         if name not in file.columns:
             raise unknown_column("the model needs a column that is missing", name, file.columns, file.path)
-    predict = partial(model.predict, inverse=inverse)
-    if inverse:
+    predict, added = _predictor(model, inverse, interval), predicted_columns(interval)
+    if inverse or interval:
         predict(pa.table({name: pa.nulls(0, pa.string()) for name in features}))  # raises if there is none
-    kept = read_kept(keep, file.columns, file.path)
+    kept = read_kept(keep, file.columns, file.path, interval)
     copied = [name for name in kept if name not in needed]
     place = out or Path("standard output.csv")
     open_writer = (format_to_write(place) or TEXT).load().writer
@@ -91,13 +105,22 @@ def _write_predictions(
             columns = {name: batch[name] if name in needed else pa.nulls(len(batch)) for name in features}
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
             beside = {name: _plain(batch[name]) for name in kept}
-            table = pa.table(beside | {PREDICTION: pa.array(predict(pa.table(columns)))})
+            values = np.asarray(predict(pa.table(columns))).reshape(len(batch), len(added))
+            table = pa.table(beside | {name: pa.array(values[:, i]) for i, name in enumerate(added)})
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
         if writer is None:
-            schema = pa.schema([*((name, pa.null()) for name in kept), (PREDICTION, pa.float64())])
+            schema = pa.schema([*((name, pa.null()) for name in kept), *((name, pa.float64()) for name in added)])
             writer = open_writer(sink, schema, place)
         writer.close()
+
+
+def _predictor(model: Any, inverse: bool, interval: float | None) -> Callable[[Any], Any]:
+    if interval is None:
+        return partial(model.predict, inverse=inverse)
+    if not hasattr(model, "conf_int"):
+        raise ValueError(f"--interval: {model.method_name_} does not tell how uncertain its coefficients are")
+    return partial(model.predict, inverse=inverse, interval=interval)
 
 
 def _plain(column: Any) -> Any:

@@ -5,21 +5,25 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from privreg._format import about, epsilon_delta, number, part_of, shown, tenths_percent
+from privreg._format import about, number, part_of, shown, tenths_percent
 from privreg.cli.terminal import console, grid
 from privreg.privacy.receipt import Receipt
 from privreg.report.budget import budget_use
-from privreg.results.release import Release, coefficient_cells, texts
+from privreg.results.release import Release
+from privreg.results.summary import budget_line, estimand, fit_lines
+from privreg.results.tables import coefficient_cells, joint_cells, texts
 
 
 def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
     """The model, what to know about it, what it cost, and where it is."""
     out = console()
     out.print(Text(f"{release.target}: {release.method}", style="bold"))
-    for note in release.notes:
+    for note in [*release.notes, *fit_lines(release), *estimand(release)]:
         out.print(Text(note))
     show_warnings(out, release.warnings)
     out.print(grid(*texts(coefficient_cells(release))))
+    if release.statistics is not None and release.statistics.joint_tests:
+        out.print(grid(*texts(joint_cells(release.statistics))))
     show_receipt(out, release.receipt)
     show_ledger(out, ledger)
     for kind, file in files.items():
@@ -39,13 +43,7 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
         (f"{group.purpose}: {group.meaning}", str(group.events), tenths_percent(group.tenths)) for group in spent.groups
     ]
     out.print(grid(("budget for", "steps", "share"), *rows))
-    asked = receipt.budget
-    out.print(
-        f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}. "
-        f"Protected: {receipt.unit}."
-    )
-    if not receipt.private:
-        out.print(Text("NOT PRIVATE: the noise came from a seed.", style="bold red"))
+    out.print(Text(budget_line(receipt), style="" if receipt.private else "bold red"))
 
 
 def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:

@@ -213,8 +213,8 @@ class Kind(ABC):
         """All rows as features, part by part, if the table is not in memory."""
         raise TypeError(f"the rows of {type(X).__name__} cannot be read here")
 
-    def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
-        """What `predict` gives for the frames that a lazy table consists of."""
+    def map(self, X: Any, predict: Callable[[Any], Any], columns: Sequence[str]) -> Any:
+        """What `predict` gives for the frames that a lazy table consists of: these columns."""
         raise NotImplementedError
 
 

@@ -1,5 +1,6 @@
 """What every private estimator shares: read the table, fix a plan, carry it out, keep the receipt."""
 
+import warnings
 from abc import abstractmethod
 from numbers import Integral
 from typing import Any, Self
@@ -11,7 +12,7 @@ from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
 from privreg.engines.base import Engine, Source
-from privreg.errors import SchemaError
+from privreg.errors import FitWarning, SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
@@ -169,6 +170,12 @@ class PrivateEstimator(Budgeted, TableEstimator):
 
     def _tell(self) -> None:
         """Warn of what was released, when the fit is complete: a caller may have made warnings errors."""
+        for text, category in self._warnings_to_give():
+            warnings.warn(text, category, stacklevel=3)
+
+    def _warnings_to_give(self) -> list[tuple[str, type[Warning]]]:
+        """In words, each with its category. A part of another estimator has none of its own."""
+        return [(text, FitWarning) for text in getattr(self, "warnings_", [])]
 
     def _check_parameters(self, budget: Budget) -> None:
         """Raise ValueError, naming the parameter, for those that only this estimator has. For each record."""

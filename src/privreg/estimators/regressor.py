@@ -15,15 +15,22 @@ from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
 from privreg.estimators.schema_notes import assumption_notes, date_notes, formula_notes, reference_notes
 from privreg.results.model_file import save_model
-from privreg.results.release import WARNING, Coefficient, Release, Saved, summary_of
+from privreg.results.release import WARNING, Coefficient, Release, Saved
+from privreg.results.summary import Summary
 
 
 class ReleasedModel:
     """A fitted private model. What is shown or written of it comes from its `Release` alone."""
 
-    def summary(self) -> str:
-        """The model, what to know about it, and what it cost, as text."""
-        return summary_of(self._release())
+    def summary(self) -> Summary:
+        """The model, what to know about it, and what it cost: `print` it, or let a notebook show it."""
+        return Summary(self._release())
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a report of the fit as one HTML page, whole or not at all."""
+        from privreg import write_report
+
+        write_report(self, path)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model as plain JSON; `privreg.load_model` reads it."""
@@ -37,7 +44,7 @@ class ReleasedModel:
 class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     """A scikit-learn regressor whose coefficients were released privately.
 
-    After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`, `save(path)`.
+    After `fit`: `coef_` (one for each column), `intercept_`, `receipt_`, `summary()`, `report(path)`, `save(path)`.
     """
 
     coef_: Float64

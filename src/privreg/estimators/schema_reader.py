@@ -1,5 +1,6 @@
 """`SchemaReader`: the private reading step alone, so that a steward pays once for a table and fits reuse the schema."""
 
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
+from privreg.errors import FitWarning
 from privreg.estimators.base import forget_fit, set_all
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import check_budget
@@ -82,6 +84,8 @@ class SchemaReader(Budgeted, BaseEstimator):
             entry.receipt = self.receipt_
         self.warnings_ = [*schema.warnings, *left_out_notes(schema)]
         self.schema_ = schema  # type: ignore[misc]
+        for text in self.warnings_:
+            warnings.warn(text, FitWarning, stacklevel=2)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -121,8 +121,8 @@ class SelectThenRegress(PrivateRegressor):
         """Not used: there are two accounts."""
         raise NotImplementedError
 
-    def _tell(self) -> None:
-        self.regressor_._tell()
+    def _warnings_to_give(self) -> list[tuple[str, type[Warning]]]:
+        return [*self.regressor_._warnings_to_give(), *super()._warnings_to_give()]
 
     def _predict(self, table: Table) -> Float64:
         chosen = table.choose_rows(np.sort(self.selector_.ranking_).tolist())

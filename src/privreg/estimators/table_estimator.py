@@ -1,6 +1,6 @@
 """An estimator that remembers the columns of its table, and finds them again in new ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,16 +80,26 @@ class TableEstimator(BaseEstimator):
         check_is_fitted(self)
         yield from kind_of(X).tables(X, self.schema_)
 
-    def _over(self, X: Any, predict: Callable[[Table], NDArray[np.float64]], inverse: bool) -> Any:
-        """What `predict` gives for a table of any size. Of a Dask data frame a series, computed where its rows are."""
+    def _over(
+        self,
+        X: Any,
+        predict: Callable[[Table], NDArray[np.float64]],
+        inverse: bool,
+        columns: Sequence[str] = ("prediction",),
+        **told: Any,
+    ) -> Any:
+        """What `predict` gives for a table of any size: an array, or one with several `columns`.
+
+        Of a Dask data frame a series, or a frame, that calls the public `predict` with what it was told.
+        """
         undo = self._inverse() if inverse else None
         if kind_of(X).lazy:
-            return kind_of(X).map(X, partial(self.predict, inverse=inverse))
+            return kind_of(X).map(X, partial(self.predict, inverse=inverse, **told), columns)
         found = []
         for table in self._tables(X):
             with isolated():
                 values = predict(table)
-                found.append(values if undo is None else undo(values))
+                found.append(values if undo is None else undo(values.ravel()).reshape(values.shape))
         return np.concatenate(found)
 
     def _inverse(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

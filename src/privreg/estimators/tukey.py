@@ -1,6 +1,5 @@
 """The Tukey mechanism: many small models, and a private draw of a point that lies deep among them."""
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -115,9 +114,9 @@ class TukeyRegression(PrivateRegressor):
         self.coef_ = np.zeros(len(engine)) if model is None else model[:-1]
         self.intercept_ = 0.0 if model is None else float(model[-1])
 
-    def _tell(self) -> None:
-        if not self.released_:
-            warnings.warn(_NOT_RELEASED, NotReleasedWarning, stacklevel=3)
+    def _warnings_to_give(self) -> list[tuple[str, type[Warning]]]:
+        own = [] if self.released_ else [(_NOT_RELEASED, NotReleasedWarning)]
+        return [*own, *super()._warnings_to_give()]
 
     def _number_of_models(self, n: int, width: int, draw: ProposeTestRelease) -> int:
         """How many models to fit if there are (at least) n records: public."""

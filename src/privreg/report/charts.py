@@ -65,14 +65,15 @@ def _file(figure: "Figure", **options: Any) -> bytes:
 
 
 def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
-    """Those to draw, the largest first."""
-    drawable = [e for e in effects if all(v is None or abs(v) < LARGEST for v in (e.value, e.low, e.high))]
-    return sorted((e for e in drawable if isfinite(e.value)), key=lambda e: -abs(e.value))[:MOST]
+    """Those to draw, the largest first. What is not determined has no size."""
+    known = [(abs(e.value), e) for e in effects if e.value is not None and isfinite(e.value)]
+    drawable = [(size, e) for size, e in known if all(v is None or abs(v) < LARGEST for v in (size, e.low, e.high))]
+    return [e for _, e in sorted(drawable, key=lambda pair: -pair[0])][:MOST]
 
 
 def effects_picture(effects: Sequence[Coefficient], what: str, how: str) -> Picture:
     """Bars to either side of 0, with intervals. `effects` are as `largest` gives them."""
-    told = [f"{shown(e.feature)} {number(e.value, 3)}{_interval(e)}" for e in effects]
+    told = [f"{shown(e.feature)} {number(e.value or 0.0, 3)}{_interval(e)}" for e in effects]
     wide = svg(_effects(effects, f"{what}, {how}", *_WIDE))
     narrow = svg(_effects(effects, f"{what},\n{how}", *_NARROW))
     return Picture("effects.svg", f"{what[:1].upper()}{what[1:]}, {how}: {'; '.join(told)}.", wide, narrow)
@@ -87,21 +88,28 @@ def shares_picture(tenths: dict[str, int]) -> Picture:
 
 @style()
 def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: int) -> "Figure":
-    figure, ax = _bars([shortened(e.feature, letters) for e in effects], width)
-    values = [e.value for e in effects]
+    figure, ax = _bars(len(effects), width)
+    draw_effects(ax, effects, axis, letters)
+    ax.xaxis.get_major_locator().set_params(nbins=4 if width < _WIDE[0] else 8)
+    return figure
+
+
+def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, letters: int = _WIDE[1]) -> None:
+    """On axes that there are. `effects` are as `largest` gives them."""
+    _name_rows(ax, [shortened(e.feature, letters) for e in effects])
+    values = [e.value or 0.0 for e in effects]
     ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
     for i, effect in enumerate(effects):
         if effect.low is not None and effect.high is not None:
             ax.plot([effect.low, effect.high], [i, i], color=INK, linewidth=1.3, marker="|", markersize=6)
     ax.axvline(0, color=INK, linewidth=0.8)
-    ax.xaxis.get_major_locator().set_params(nbins=4 if width < _WIDE[0] else 8)
     ax.set_xlabel(axis).set_parse_math(False)  # a $ in a name is a $
-    return figure
 
 
 @style()
 def _shares(tenths: dict[str, int], width: float) -> "Figure":
-    figure, ax = _bars(list(tenths), width)
+    figure, ax = _bars(len(tenths), width)
+    _name_rows(ax, list(tenths))
     bars = ax.barh(range(len(tenths)), list(tenths.values()), 0.66, color=_UP)
     ax.bar_label(bars, list(map(tenths_percent, tenths.values())), padding=3)
     ax.set_xlim(0, 1.22 * max(tenths.values()))
@@ -110,19 +118,27 @@ def _shares(tenths: dict[str, int], width: float) -> "Figure":
     return figure
 
 
-def _bars(names: list[str], width: float) -> tuple["Figure", Any]:
-    """Axes with a row for each name, from the top."""
+def _bars(rows: int, width: float) -> tuple["Figure", Any]:
+    """Axes of a size for so many rows."""
     from matplotlib.figure import Figure
 
-    figure = Figure((width, _ROW * len(names) + 0.8), layout="constrained")
-    ax = figure.subplots()
+    figure = Figure((width, height(rows)), layout="constrained")
+    return figure, figure.subplots()
+
+
+def height(rows: int) -> float:
+    """Inches for so many bars."""
+    return _ROW * rows + 0.8
+
+
+def _name_rows(ax: Any, names: list[str]) -> None:
+    """A row for each name, from the top."""
     ax.set_yticks(range(len(names)), names)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)
-    return figure, ax
 
 
 def _interval(effect: Coefficient) -> str:

@@ -17,6 +17,8 @@ from privreg._format import count_of, epsilon_delta, no_folder, no_folders, show
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report import guarantee
 from privreg.results.release import Release
+from privreg.results.summary import fit_lines
+from privreg.results.tables import MOST_CORRELATED
 
 UNKNOWN = ""
 
@@ -50,7 +52,7 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
         "dp_variant": _variant(release),
         "privacy_loss": _privacy_loss(release, context),
         "deployment_model": _deployment_model(context),
-        "implementation": _implementation(receipt),
+        "implementation": _implementation(release),
         "administrative": {"status": "Draft", "registry_authors": [UNKNOWN], "tier": 2},
     }
     ours = {
@@ -68,10 +70,18 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
         },
         "ledger": context.ledger,
         "receipt": receipt.to_dict(),
-        "release": {key: value for key, value in release.to_dict().items() if key != "receipt"},
+        "release": _told(release),
     }
     record: dict[str, Any] = _plain({"url_slug": UNKNOWN, "deployment": deployment, "privreg": ours})
     return record
+
+
+def _told(release: Release) -> dict[str, Any]:
+    """The release without its receipt; correlations as far as a page can hold them."""
+    told = {key: value for key, value in release.to_dict().items() if key != "receipt"}
+    if release.statistics is not None and len(release.statistics.correlations.names) > MOST_CORRELATED:
+        told["statistics"]["correlations"] = None
+    return told
 
 
 def as_json(record: dict[str, Any]) -> str:
@@ -144,7 +154,8 @@ def _deployment_model(context: Context) -> dict[str, Any]:
     }
 
 
-def _implementation(receipt: Receipt) -> dict[str, Any]:
+def _implementation(release: Release) -> dict[str, Any]:
+    receipt = release.receipt
     used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
     return {
@@ -155,7 +166,7 @@ def _implementation(receipt: Receipt) -> dict[str, Any]:
         "composition": " Then, with the rest of the budget: ".join(map(_composition, receipt.parts)),
         "post_processing": "Coefficients, intervals, notes and this record are computed from the noisy results only.",
         "justification": UNKNOWN,
-        "utility": "No measure of accuracy was released.",
+        "utility": " ".join(fit_lines(release)) or "No measure of accuracy was released.",
         "additional_information": UNKNOWN,
     }
 

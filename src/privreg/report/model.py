@@ -7,10 +7,8 @@ from typing import Any
 
 from privreg import __version__
 from privreg._format import about, count_of, epsilon_delta, number, shown
-from privreg.estimators.loaded import LoadedModel
 from privreg.estimators.methods import what_it_does
-from privreg.estimators.regressor import PrivateRegressor
-from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.estimators.regressor import ReleasedModel
 from privreg.report import budget, coefficients, guarantee
 from privreg.report.deployment import Context, as_json, deployment_record
 from privreg.report.document import Code, Content, Document, Facts, Items, Record, Section
@@ -29,7 +27,7 @@ def report_page(release: Release, context: Context) -> str:
 
 
 def write_report(
-    model: PrivateRegressor | SelectThenRegress | LoadedModel,
+    model: ReleasedModel,
     path: str | PathLike[str],
     *,
     target: str | None = None,
@@ -128,7 +126,7 @@ def _know(release: Release) -> list[Content]:
     end = (
         "Warnings depend on released values only. What helps: more records, fewer columns, a larger ε."
         if release.warnings
-        else "There are no warnings. That does not mean that the model predicts well: its accuracy was not measured."
+        else "There are no warnings. That does not mean that the model predicts well."
     )
     return [Items(texts), end] if texts else [end]
 
@@ -139,7 +137,7 @@ def _withheld(release: Release) -> list[Content]:
         f"the exact number of records{told}",
         "the smallest and the largest value of any column"
         + ("; the ranges on this page were found with noise" if release.has_ranges else ""),
-        "R² or any other score on these records: without noise, a score would reveal something about them",
+        "scores on these records without noise, such as R²: they would reveal something about them",
         "predictions for these records, and their errors",
         "which records were left out because a value was missing or not declared, and how many",
     ]

@@ -1,11 +1,11 @@
-"""What a fit released, and its tables: the one source of summaries, reports and JSON. Nothing else may be shown."""
+"""What a fit released: the one source of summaries, reports and JSON. Nothing else may be shown."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from privreg._format import shown, span, supported, text_table
 from privreg.data.schema import Schema
 from privreg.privacy.receipt import Receipt
+from privreg.results.statistics import Statistics
 
 WARNING = "Warning: "  # before a note that is one
 
@@ -15,7 +15,7 @@ class Coefficient:
     """One feature of a model, in the units of the data. None where the method does not tell."""
 
     feature: str
-    value: float
+    value: float | None  # None if the budget does not determine it
     error: float | None = None  # standard error, of sampling and privacy noise together
     low: float | None = None  # ends of the 95 % interval
     high: float | None = None
@@ -25,6 +25,18 @@ class Coefficient:
     outer_from: float | None = None
     outer_to: float | None = None
     level: bool = field(default=False, kw_only=True)  # a level of a category, or of a boolean: 0 or 1
+    z: float | None = field(default=None, kw_only=True)
+    pvalue: float | None = field(default=None, kw_only=True)
+    determined: bool = field(default=True, kw_only=True)
+    predicts: float | None = field(default=None, kw_only=True)  # what predictions use, if that is not the value
+    step: float | None = field(default=None, kw_only=True)  # of a number: about one standard deviation
+
+    @property
+    def slope(self) -> float:
+        """What predictions use."""
+        used = self.value if self.predicts is None else self.predicts
+        assert used is not None
+        return used
 
 
 @dataclass(frozen=True)
@@ -45,13 +57,15 @@ class Release:
     method: str
     target: str
     columns: list[str]  # all that were offered, one for each level of a category
-    coefficients: list[Coefficient]  # in the order chosen; empty if the model is a constant
+    coefficients: list[Coefficient]  # of the features in the model; empty if it is a constant
     intercept: Coefficient
     prediction_range: tuple[float, float] | None
     records: float | None  # a private estimate, cautious: more likely too low than too high
     notes: list[str]
     warnings: list[str]
     receipt: Receipt
+    chosen: list[str] | None = None  # the same features in the order chosen, if that is another
+    statistics: Statistics | None = None  # None if the method tells none
     shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
     saved: Saved | None = None
 
@@ -74,7 +88,7 @@ class Release:
     @property
     def has_errors(self) -> bool:
         """Whether the method tells how uncertain its coefficients are."""
-        return any(c.error is not None for c in [*self.coefficients, self.intercept])
+        return any(c.error is not None or not c.determined for c in [*self.coefficients, self.intercept])
 
     @property
     def has_ranges(self) -> bool:
@@ -85,11 +99,12 @@ class Release:
         """Plain numbers and strings, ready for JSON."""
         named = {name: getattr(self, name) for name in ("method", "target", "formula", "where", "columns")}
         return named | {
-            "selected_features": [c.feature for c in self.coefficients],
+            "selected_features": [c.feature for c in self.coefficients] if self.chosen is None else self.chosen,
             "coefficients": [asdict(c) for c in self.coefficients],
             "intercept": asdict(self.intercept),
             "prediction_range": self.prediction_range,
             "records": self.records,
+            "statistics": None if self.statistics is None else self.statistics.to_dict(),
             "notes": self.notes,
             "warnings": self.warnings,
             "receipt": self.receipt.to_dict(),
@@ -105,51 +120,3 @@ def release_of(model: Any, target: str | None = None, method: str | None = None)
         raise TypeError(f"a {type(model).__name__} is not a private model, so it has no release")
     release: Release = model._release(target, method)
     return release
-
-
-# ---- tables: the same cells at the terminal, in a summary and in a report
-
-
-class Cell(NamedTuple):
-    """A text, and what a reader may sort it by."""
-
-    text: str
-    order: float | str | None
-
-
-Cells = dict[str, Cell]  # of one row, by the heads of their columns
-
-
-def coefficient_cells(release: Release) -> list[Cells]:
-    """Each coefficient in the order chosen, the intercept last. What the method does not tell is left out."""
-    rows = [*release.coefficients, release.intercept]
-    cells = [_cells(c, "feature", "coefficient", release.has_errors) for c in rows]
-    if release.has_ranges:
-        for row, c in zip(cells, rows, strict=True):
-            row["linear between"] = Cell(span(c.linear_from, c.linear_to), c.linear_from)
-    return cells
-
-
-def texts(cells: list[Cells]) -> list[tuple[str, ...]]:
-    """The head, then a row of texts for each row of cells."""
-    return [tuple(cells[0]), *(tuple(cell.text for cell in row.values()) for row in cells)]
-
-
-def summary_of(release: Release) -> str:
-    """Notes, a table of coefficients and the receipt, as text."""
-    told = release.notes + [WARNING + text for text in release.warnings]
-    return "\n".join([*told, "", *text_table(texts(coefficient_cells(release))), "", str(release.receipt)])
-
-
-def with_error(c: Coefficient) -> str:
-    """A coefficient with its standard error: 0.732 ± 0.012."""
-    value = supported(c.value, c.error)
-    return value if c.error is None else f"{value} ± {supported(c.error, c.error)}"
-
-
-def _cells(c: Coefficient, name: str, value: str, errors: bool) -> Cells:
-    cells = {name: Cell(shown(c.feature), shown(c.feature)), value: Cell(supported(c.value, c.error), c.value)}
-    if errors:
-        interval = "" if c.low is None else f"{supported(c.low, c.error)} … {supported(c.high, c.error)}"
-        cells |= {"std. error": Cell(supported(c.error, c.error), c.error), "95 % interval": Cell(interval, c.low)}
-    return cells

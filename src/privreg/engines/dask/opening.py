@@ -10,6 +10,7 @@ from logging import CRITICAL
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from dask import delayed
 from distributed import Client, Future, default_client
 
@@ -97,15 +98,18 @@ class DaskFrames(Kind):
 
         return DaskPartitions(client, frame, layout, number_rows, options)
 
-    def map(self, X: Any, predict: Callable[[Any], Any]) -> Any:
-        """The predictions, as a series with the partitions of the frame."""
+    def map(self, X: Any, predict: Callable[[Any], Any], columns: Sequence[str]) -> Any:
+        """The predictions, with the partitions of the frame: a series, or a frame of several columns."""
         X = unconverted(X)
         kinds = X._meta.dtypes.to_dict()
 
         def part(frame: Any) -> Any:
-            return frame.iloc[:, :0].assign(prediction=predict(as_declared(frame, kinds)))["prediction"]
+            values = np.asarray(predict(as_declared(frame, kinds))).reshape(len(frame), len(columns))
+            found = frame.iloc[:, :0].assign(**dict(zip(columns, values.T, strict=True)))
+            return found if len(columns) > 1 else found[columns[0]]
 
-        return X.map_partitions(part, meta=("prediction", "f8"))
+        meta = dict.fromkeys(columns, "f8")
+        return X.map_partitions(part, meta=meta if len(columns) > 1 else (columns[0], "f8"))
 
 
 class ClusterFiles(Kind):

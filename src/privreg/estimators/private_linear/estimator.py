@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from privreg._format import about, listed, number
 from privreg._types import Float64
+from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine, Source
+from privreg.engines.registry import kind_of
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
+from privreg.estimators.private_linear.inference import Inference, quantile
 from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.private_linear.readable import ReadableModel
 from privreg.estimators.reading import ADAPTIVE
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes
@@ -26,13 +30,13 @@ from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
 from privreg.privacy.events import Gaussian
-from privreg.results.release import Coefficient, Release
+from privreg.results.release import Release
 
-Z95 = 1.959964  # standard errors to either side of a 95 % interval
+INTERVAL = ("prediction", "lower", "upper")
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinearRegression(PrivateRegressor):
+class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     """Linear regression under differential privacy, without data bounds and with nothing to tune.
 
     The table may be as it is: numbers, text, categories, dates, missing values. What each column holds, and which
@@ -77,9 +81,14 @@ class PrivateLinearRegression(PrivateRegressor):
     Attributes
     ----------
     schema_ : what was found out about the columns: kinds, levels, what is left out and why. Public.
-    coef_, intercept_ : the model in the units of the data, one coefficient for each column, or for each level but the
-        reference; 0 if it was not chosen or is left out.
-    standard_error_, intercept_error_ : standard errors that cover sampling and privacy noise; NaN if not chosen.
+    params, bse, tvalues, pvalues : estimates to read, their standard errors, z values and p-values, named as in
+        statsmodels: one row for each column, or for each level but the reference, "(intercept)" last; NaN if the column
+        is not in the model or its coefficient is not determined at this budget (`status_` says which).
+    coef_, intercept_ : what `predict` uses: the model in the units of the data, shrunk, one coefficient for each
+        column, or for each level but the reference; 0 if it was not chosen or is left out.
+    standard_error_, intercept_error_ : `bse` as an array, without the intercept, and that of the intercept.
+    r2_, r2_error_ : R² on the clipped table, estimated privately, and its standard error; NaN for a constant.
+    residual_error_, residual_error_se_ : residual standard error in the units of the target, and its standard error.
     linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
     selected_features_ : names (or column numbers) in the order chosen.
     n_records_ : an estimate of the number of records, a cautious (low) one, released privately.
@@ -103,15 +112,41 @@ class PrivateLinearRegression(PrivateRegressor):
         """The columns of the model in the order chosen."""
         return list(dict.fromkeys(term.column for term in self.model_.terms if term.sure))
 
-    def confidence_interval(self, z: float = Z95) -> Float64:
-        """Low and high end for each column: coefficient ± z standard errors (95 % unless told). NaN if not chosen."""
-        check_is_fitted(self)
-        return self.coef_[:, None] + np.outer(self.standard_error_, [-z, z])
+    def predict(self, X: Any, *, inverse: bool = False, interval: float | None = None) -> Any:
+        """The model's prediction for each row, NaN where a value that it needs is missing.
 
-    def intercept_interval(self, z: float = Z95) -> tuple[float, float, float]:
-        """Standard error of the intercept, and its interval; NaN if the model is a constant."""
-        margin = z * self.intercept_error_
-        return self.intercept_error_, self.intercept_ - margin, self.intercept_ + margin
+        `interval`, such as 0.95, adds a prediction interval: a frame with columns "prediction", "lower" and "upper",
+        between which a new target lies with that probability, if errors are normal and the model is right.
+
+        If the target of a formula is a function of a column, such as log(pay), predictions are of log(pay); `inverse`
+        undoes it, also for the ends of intervals. What comes of it is a median-type prediction of pay, not of its mean.
+        Of a Dask data frame a series, or a frame, that is computed where its partitions are.
+        """
+        if interval is None:
+            return super().predict(X, inverse=inverse)
+        width = self._interval_width(interval)
+
+        def ends(table: Table) -> Float64:
+            middle, reach = self.model_.predict(table), width * self.model_.prediction_error(table)
+            low = middle - reach
+            return np.column_stack([middle, np.maximum(low, 0) if inverse and self._is_root() else low, middle + reach])
+
+        values = self._over(X, ends, inverse, INTERVAL, interval=interval)
+        return values if kind_of(X).lazy else labelled_frame(dict(zip(INTERVAL, values.T, strict=True)), row_labels(X))
+
+    def _interval_width(self, interval: float) -> float:
+        """Standard errors to either side of a prediction."""
+        check_is_fitted(self)
+        if not 0 < interval < 1:
+            raise ValueError(f"interval must be between 0 and 1, for instance 0.95, got {interval!r}")
+        if self.model_.estimates is None:
+            raise ValueError("the model is a constant, and how far it may be off is not known: it has no interval")
+        return quantile(1 - interval)
+
+    def _is_root(self) -> bool:
+        """Whether the target is a square root, which is never negative."""
+        formula = self.schema_.formula
+        return formula is not None and formula.target.tree[:2] == ("call", "sqrt")
 
     def prediction_range(self) -> tuple[float, float] | None:
         """All predictions lie in this range; None if the model is a constant."""
@@ -161,13 +196,7 @@ class PrivateLinearRegression(PrivateRegressor):
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""
         self.model_ = model
-        in_units = model.in_units(columns)
-        values = in_units @ model.theta
-        errors = np.full(columns + 1, np.nan)
-        if model.estimates is not None:
-            own = in_units[:, model.estimates.places]
-            used = (own != 0).any(axis=1)
-            errors[used] = np.sqrt(np.einsum("ij,jk,ik->i", own, model.estimates.covariance, own))[used]
+        values, errors = model.in_units(columns) @ model.theta, Inference(model, columns).errors
         self.coef_, self.intercept_ = values[:-1], float(values[-1]) + model.target.centre
         self.standard_error_, self.intercept_error_ = errors[:-1], float(errors[-1])
         self.linear_range_ = model.intervals(columns)
@@ -181,35 +210,19 @@ class PrivateLinearRegression(PrivateRegressor):
 
     def _release(self, target: str | None = None, method: str | None = None) -> Release:
         check_is_fitted(self)
-        interval, outer = self.confidence_interval(), self.model_.outer()
-        coefficients = [
-            Coefficient(
-                self._names[j],
-                float(self.coef_[j]),
-                _finite(self.standard_error_[j]),
-                *map(_finite, (*interval[j], *self._linear(j))),
-                *outer.get(j, (None, None, None)),
-                level=self._features[j].category is not None,
-            )
-            for j in self._chosen()
-        ]
         return Release(
             *shown_names(self, target, method),
             list(self._names),
-            coefficients,
-            Coefficient("(intercept)", self.intercept_, *map(_finite, self.intercept_interval())),
+            *self._shown_coefficients(sorted(self._chosen())),
             self.prediction_range(),
             self.n_records_,
             self._facts(),
             list(self.warnings_),
             self.receipt_,
+            chosen=[self._names[j] for j in self._chosen()],
+            statistics=self._statistics(target),
             saved=saved(self, target, self._saved()),
         )
-
-    def _linear(self, row: int) -> Float64:
-        """Where the model is linear in a number; a level is 0 or 1."""
-        nothing = np.full(2, np.nan)
-        return nothing if self._features[row].category is not None else self.linear_range_[row]
 
     def _saved(self) -> dict[str, Any]:
         """The model as in a model file."""
@@ -242,7 +255,3 @@ def _count_noise(account: AdaptiveAccount) -> float:
     """The noise of all counts of records together."""
     counts = [event for event in account.receipt().events if isinstance(event, Gaussian) and event.purpose == "count"]
     return sqrt(sum((event.scale / event.grid) ** 2 for event in counts))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if isfinite(value) else None

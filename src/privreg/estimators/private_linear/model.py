@@ -11,6 +11,8 @@ from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.private_linear.estimates import Estimates
 
+BLOCK = 65_536  # records whose products with the covariance are in memory at a time
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -102,6 +104,19 @@ class WinsorisedModel:
             result += weight * term.scale.apply(table.row(term.column))
         most = self.target.limit / self.target.unit
         return self.target.centre + self.target.unit * np.clip(result, -most, most)
+
+    def prediction_error(self, table: Table) -> Float64:
+        """Standard deviation of a new target about its prediction: of the residuals, and of the estimates."""
+        assert self.estimates is not None
+        rows = np.ones((len(self.estimates.places), table.n_rows))
+        for row, place in zip(rows[1:], self.estimates.places[1:], strict=True):
+            term = self.terms[place - 1]
+            row[:] = term.scale.apply(table.row(term.column))
+        doubt = np.empty(table.n_rows)
+        for start in range(0, table.n_rows, BLOCK):
+            some = rows[:, start : start + BLOCK]
+            doubt[start : start + BLOCK] = np.einsum("ij,ij->j", some, self.estimates.covariance @ some)
+        return self.target.unit * np.sqrt(self.estimates.residual + np.maximum(doubt, 0.0))
 
     def in_units(self, columns: int) -> Float64:
         """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.

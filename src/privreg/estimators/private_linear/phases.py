@@ -122,10 +122,17 @@ def _stand_in(state: State, theta: Float64, covariance: Float64, residual: float
     first = {term.column: i for i, term in reversed([*enumerate(state.terms, 1)]) if term.sure}
     places = [0, *sorted(first.values())]
     products = np.asarray(np.linalg.inv(state.frame @ state.frame.T)[np.ix_(places, places)], np.float64)
-    own = theta[places]
+    inside = np.zeros((len(places), len(theta)))  # where a column has two terms, their slopes add up
+    inside[0, 0] = 1.0
+    for i, term in enumerate(state.terms, 1):
+        if term.sure:
+            inside[places.index(first[term.column]), i] = (
+                state.terms[first[term.column] - 1].scale.unit / term.scale.unit
+            )
+    own = inside @ theta
     explained = max(float(own[1:] @ products[1:, 1:] @ own[1:] - (products[0, 1:] @ own[1:]) ** 2), 0.0)
     errors = np.full(products.shape, 1 / sqrt(records))
     r2 = explained / max(explained + residual, 1e-300)
-    own_covariance = covariance[np.ix_(places, places)]
+    own_covariance = inside @ covariance @ inside.T
     spread = residual * sqrt(2 / records)
     return Estimates(tuple(places), own, own_covariance, products, errors, residual, spread, r2, 2 / sqrt(records))

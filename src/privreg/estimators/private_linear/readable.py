@@ -1,0 +1,211 @@
+"""What a statistician reads off a fitted model, named as in statsmodels. All of it comes from released values."""
+
+from collections.abc import Sequence
+from math import isfinite, nan, sqrt
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from privreg._types import Float64
+from privreg.data.features import Feature
+from privreg.data.labels import labelled_frame, labelled_series, labelled_square
+from privreg.data.schema import Schema
+from privreg.estimators.private_linear.description import correlations, describe, step_sizes
+from privreg.estimators.private_linear.inference import Inference
+from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.regressor import shown_names
+from privreg.results.release import Coefficient
+from privreg.results.statistics import Statistics
+
+INTERCEPT = "(intercept)"
+_DESCRIBED = ("centre", "low", "high", "mean", "std", "share")
+
+
+class ReadableModel:
+    """Estimates, tests and descriptions of a `WinsorisedModel`. Rows are labelled if pandas can be imported.
+
+    Estimates are those of least squares on the table with every column, and the target, clipped to its range. They
+    have one row for each column, or for each level but the reference, in the order of the table; the intercept comes
+    last. Rows are NaN if the column is not in the model, or if the budget does not determine its coefficient
+    (`status_` says which).
+    """
+
+    model_: WinsorisedModel
+    schema_: Schema
+    coef_: Float64
+    intercept_: float
+    _names: list[str]
+    _features: list[Feature]
+
+    @property
+    def params(self) -> Any:
+        """The estimates. `predict` uses `coef_`, which are shrunk."""
+        return self._series(self._inference.values, "coef")
+
+    @property
+    def bse(self) -> Any:
+        """Standard errors of the estimates: sampling and privacy noise together."""
+        return self._series(self._inference.errors, "std_err")
+
+    @property
+    def tvalues(self) -> Any:
+        """Estimates over their standard errors; normal, not t."""
+        return self._series(self._inference.z, "z")
+
+    @property
+    def pvalues(self) -> Any:
+        """Two-sided, of a test that a coefficient is 0."""
+        return self._series(self._inference.pvalues, "pvalue")
+
+    @property
+    def determined_(self) -> Any:
+        """Whether a row has an estimate."""
+        return self._series(self._inference.determined, "determined")
+
+    @property
+    def status_(self) -> Any:
+        """Of each row "estimated", "not determined" (at this budget) or "not in the model".
+
+        A coefficient is not determined if a step of one unit of its column, about a standard deviation, might be worth
+        more than one unit of the target either way, by its 95 % interval.
+        """
+        return self._series(np.array(self._inference.status, np.object_), "status")
+
+    def conf_int(self, alpha: float = 0.05) -> Any:
+        """Ends of an interval for each row, columns "lower" and "upper": 95 % intervals unless told."""
+        return self._frame(dict(zip(("lower", "upper"), self._inference.interval(alpha).T, strict=True)))
+
+    def to_frame(self) -> Any:
+        """The table of coefficients: coef, std_err, z, pvalue, lower, upper, determined."""
+        found = self._inference
+        lower, upper = found.interval(0.05).T
+        columns = {"coef": found.values, "std_err": found.errors, "z": found.z, "pvalue": found.pvalues}
+        return self._frame(columns | {"lower": lower, "upper": upper, "determined": found.determined})
+
+    @property
+    def r2_(self) -> float:
+        """R² of the estimates on the clipped table, an estimate; NaN for a constant."""
+        return _number(self._statistics().r2)
+
+    @property
+    def r2_error_(self) -> float:
+        """Standard error of `r2_`."""
+        return _number(self._statistics().r2_error)
+
+    @property
+    def residual_error_(self) -> float:
+        """Residual standard error: the standard deviation of the residuals, in the units of the target."""
+        return _number(self._statistics().residual_error)
+
+    @property
+    def residual_error_se_(self) -> float:
+        """Standard error of `residual_error_`."""
+        return _number(self._statistics().residual_error_se)
+
+    def wald_test_terms(self) -> Any:
+        """Joint tests that all coefficients of a term are 0: a category with several levels, or a product of columns.
+
+        A frame with a row for each such term, and columns statistic (χ²), df and pvalue.
+        """
+        tests = self._statistics().joint_tests
+        columns = {
+            "statistic": _numbers([test.statistic for test in tests]),
+            "df": np.array([test.df for test in tests], np.int64),
+            "pvalue": _numbers([test.pvalue for test in tests]),
+        }
+        return labelled_frame(columns, [test.term for test in tests])
+
+    def describe(self) -> Any:
+        """Each column of the table, each level, and the target last, by what the fit released anyway.
+
+        Of a number centre, low and high (values beyond are clipped), mean and std of the clipped values; of a level the
+        share of the records that have it. NaN where nothing was released.
+        """
+        described = self._statistics().description
+        columns = {name: _numbers([getattr(row, name) for row in described]) for name in _DESCRIBED}
+        return labelled_frame(columns, [row.name for row in described])
+
+    def correlations(self) -> Any:
+        """Correlations of the clipped columns of the model; NaN where a column's spread drowned in noise."""
+        found = self._statistics().correlations
+        return labelled_square([_numbers(row) for row in found.values], found.names)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the estimates with 95 % intervals, by matplotlib, and return the axes.
+
+        Numbers are drawn for a step of one standard deviation, levels against their reference, so that bars compare.
+        """
+        from privreg import plot_coefficients
+
+        return plot_coefficients(self, ax)
+
+    @property
+    def _inference(self) -> Inference:
+        check_is_fitted(self)
+        return Inference(self.model_, len(self._names))
+
+    def _statistics(self, target: str | None = None) -> Statistics:
+        """`target` is the name to show, if it was told."""
+        inference, estimates = self._inference, self.model_.estimates
+        described = describe(self.model_, self.schema_, shown_names(self, target, None)[1])
+        if estimates is None:
+            return Statistics(description=described)
+        deviation, unit = sqrt(estimates.residual), self.model_.target.unit
+        return Statistics(
+            estimates.r2,
+            estimates.r2_error,
+            deviation * unit,
+            estimates.residual_error / (2 * deviation) * unit if deviation > 0 else None,
+            inference.differs(self.coef_),
+            inference.joint_tests(self._features, self.schema_.names),
+            described,
+            correlations(self.model_, self._names),
+        )
+
+    def _shown_coefficients(self, rows: Sequence[int]) -> tuple[list[Coefficient], Coefficient]:
+        """Those of these rows, as they are shown, and the intercept."""
+        found, model, steps = self._inference, self.model_, step_sizes(self.model_)
+        values = np.column_stack([found.values, found.errors, found.interval(0.05), found.z, found.pvalues])
+        ranges, outer, determined = model.intervals(len(self._names)), model.outer(), found.determined.tolist()
+
+        def one(row: int) -> Coefficient:
+            value, error, low, high, z, pvalue = map(_finite, values[row])
+            level = self._features[row].category is not None
+            linear = (None, None) if level else map(_finite, ranges[row])  # a level is 0 or 1
+            return Coefficient(
+                self._names[row],
+                value,
+                error,
+                low,
+                high,
+                *linear,
+                *outer.get(row, (None, None, None)),
+                level=level,
+                z=z,
+                pvalue=pvalue,
+                determined=determined[row],
+                predicts=float(self.coef_[row]),
+                step=None if level else steps.get(row),
+            )
+
+        *ends, z, pvalue = map(_finite, values[-1])
+        return [one(row) for row in rows], Coefficient(INTERCEPT, *ends, z=z, pvalue=pvalue, predicts=self.intercept_)
+
+    def _series(self, values: Any, name: str) -> Any:
+        return labelled_series(values, [*self._names, INTERCEPT], name)
+
+    def _frame(self, columns: dict[str, Any]) -> Any:
+        return labelled_frame(columns, [*self._names, INTERCEPT])
+
+
+def _numbers(values: Sequence[float | None]) -> Float64:
+    return np.array([_number(value) for value in values], np.float64)
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else value
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if isfinite(value) else None

@@ -1,0 +1,28 @@
+"""A chart of a model's coefficients for a notebook or a paper, on axes of matplotlib's."""
+
+from typing import Any
+
+from privreg._format import shortened
+from privreg.estimators.private_linear.readable import ReadableModel
+from privreg.report import charts
+from privreg.report.coefficients import effect
+from privreg.results.release import release_of
+
+_WIDTH = 7.5  # inches
+
+
+def plot_coefficients(model: ReadableModel, ax: Any = None) -> Any:
+    """Draw the estimates of a fitted model with 95 % intervals, the largest first, and return the axes.
+
+    Numbers are drawn for a step of one standard deviation, levels against their reference, so that bars compare. What
+    the budget does not determine has no bar. `ax` are axes to draw on; by default those of a new figure.
+    """
+    release = release_of(model)
+    effects = charts.largest([effect(c) for c in release.coefficients])
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(figsize=(_WIDTH, charts.height(len(effects))), layout="constrained")
+    axis = f"change of {shortened(release.target, 20)}, for a standard deviation, or for a level"
+    charts.draw_effects(ax, effects, axis)
+    return ax

@@ -1,0 +1,94 @@
+"""The summary of a fit: text where it is printed, HTML where a notebook shows it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+from privreg._format import epsilon_delta, shown, text_table
+from privreg.privacy.receipt import Receipt
+from privreg.results.release import WARNING, Release
+from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
+
+ESTIMAND = "Coefficients estimate least squares on this table with every column (and the target) clipped to its range."
+_Rows = list[tuple[str, ...]]  # the first one is the head
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """How well the model fits, its coefficients, joint tests, what to know, and what it cost in one line."""
+
+    release: Release
+
+    def __str__(self) -> str:
+        parts = [
+            block if isinstance(block, str) else "\n".join(["", *text_table(block), ""]) for block in self._blocks()
+        ]
+        return "\n".join(parts).replace("\n\n\n", "\n\n")
+
+    __repr__ = __str__  # as it is shown without a notebook
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{escape(block)}</p>" if isinstance(block, str) else _table(block) for block in self._blocks()]
+        return "\n".join(parts)
+
+    def _blocks(self) -> Iterator[str | _Rows]:
+        """Sentences and tables."""
+        release = self.release
+        yield f"{shown(release.target)}: {release.method}"
+        yield from map(shown, release.notes[:1])
+        yield from fit_lines(release)
+        yield texts(coefficient_cells(release))
+        if release.statistics is not None and release.statistics.joint_tests:
+            yield texts(joint_cells(release.statistics))
+        yield from estimand(release)
+        yield from map(shown, release.notes[1:])
+        yield from (WARNING + shown(text) for text in release.warnings)
+        yield budget_line(release.receipt)
+
+
+def fit_lines(release: Release) -> list[str]:
+    """R² and the residual standard error, if the method tells them."""
+    told = release.statistics
+    if told is None or told.r2 is None:
+        return []
+    r2 = with_error(told.r2, told.r2_error)
+    return [f"R² {r2}, residual standard error {with_error(told.residual_error, told.residual_error_se)}."]
+
+
+def estimand(release: Release) -> list[str]:
+    """What coefficients estimate, why some are missing, and whether predictions use others."""
+    if release.statistics is None or release.statistics.r2 is None:
+        return []
+    told = [
+        "Coefficients estimate least squares on this table with every column (and the target) clipped to its range."
+    ]
+    if not all(c.determined for c in release.coefficients):
+        told.append(
+            "Not determined: at this budget, a step of one standard deviation of the column might be worth more than a "
+            "standard deviation of the target, either way."
+        )
+    if release.statistics.shrunk:
+        told.append("Predictions use other coefficients, which are shrunk (coef_).")
+    return told
+
+
+def budget_line(receipt: Receipt) -> str:
+    """What was spent, in one line."""
+    asked = receipt.budget
+    spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
+    seeded = "" if receipt.private else " NOT PRIVATE: the noise came from a seed."
+    return f"{spent} Protected: {receipt.unit}.{seeded}"
+
+
+def _table(rows: _Rows) -> str:
+    head, *body = rows
+    lines = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in body)
+    return f"<table><thead><tr>{_cells(head, 'th')}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cells(row: tuple[str, ...], tag: str) -> str:
+    """The first one to the left, all others to the right, as numbers are."""
+    sides = ["left", *["right"] * (len(row) - 1)]
+    return "".join(
+        f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>' for side, text in zip(sides, row, strict=True)
+    )
