@@ -136,8 +136,10 @@ def quality(model: PrivateLinearRegression, X: Any, y: Array, truth: Array | Non
     return found
 
 
-def predictions(model: Any, X: Any, y: Array) -> dict[str, float]:
-    """How often 95 % prediction intervals hold the target of new records."""
+def predictions(model: PrivateLinearRegression, X: Any, y: Array) -> dict[str, float]:
+    """How often 95 % prediction intervals hold the target of new records; nothing if the model is a constant."""
+    if model.prediction_range() is None:
+        return {}
     bounds = model.predict(X, interval=0.95)
     return {"predictions": covered(bounds[["lower", "upper"]].to_numpy(np.float64), y)}
 

@@ -23,7 +23,7 @@ class Told:
     """A model that tells what it is told to."""
 
     linear_range_: np.ndarray
-    target: tuple[float, float]
+    target: tuple[float, float] | None
     intervals: np.ndarray
     r2_: float = 0.0
     r2_error_: float = 0.0
@@ -176,9 +176,10 @@ def test_prediction_intervals(table):
 
 def test_a_constant_has_no_coverage(table):
     X, y = table
-    model = Told(np.full((4, 2), nan), (0, 0), np.full((5, 2), nan))
+    model = Told(np.full((4, 2), nan), None, np.full((5, 2), nan))
     assert quality(model, X, y) == {"columns": 0}
     assert coefficients(model, X, y) == {}
+    assert predictions(model, X, y) == {}
 
 
 # ---- tables
