@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage kernels lint browser howto r lowest package bench bench-scaling accuracy audit paper theory readme docs clean
+.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy coverage audit paper theory readme docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -12,9 +12,9 @@ test: .venv/.stamp-test browser
 	$(BIN)/pytest -n auto --dist worksteal
 
 # The share of lines that the tests run; writes it into CONTRIBUTING.md.
-coverage: .venv/.stamp-test browser kernels
-	$(BIN)/pytest -n auto --dist worksteal --cov=privreg --cov-report=term --cov-report=json:build/coverage.json
-	$(BIN)/python benchmarks/note_coverage.py build/coverage.json
+lines: .venv/.stamp-test browser kernels
+	$(BIN)/pytest -n auto --dist worksteal --cov=privreg --cov-report=term --cov-report=json:build/lines.json
+	$(BIN)/python benchmarks/note_lines.py build/lines.json
 
 # Machine code for the tests, compiled once and not by each of their processes.
 kernels: .venv/.stamp-test
@@ -93,14 +93,18 @@ paper: .venv/.stamp-test
 	$(BIN)/privreg paper report results/paper-as-published
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_selection.py $(DATA)
 
-# PrivateLinearRegression on the paper's data sets, its ablations and its intervals (results/flagship/), on tables with
-# text columns (results/text/), and the study behind the strict Tukey settings:
+# PrivateLinearRegression on the paper's data sets and its ablations (results/flagship/), on tables with text columns
+# (results/text/), and the study behind the strict Tukey settings:
 # make accuracy DATA=folder of <task>_<name>.parquet files
 accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/intervals.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/text_columns.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
+
+# How often 95 % intervals hold what they are for, on these data sets and on simulated tables (results/coverage/):
+# make coverage DATA=folder of <task>_<name>.parquet files
+coverage: .venv/.stamp-test
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/coverage_study.py $(DATA)
 
 # Whether the guarantee holds, on the whole program: record and replay, bugs put in on purpose, floating point, black-box
 # audits, fuzzing. Writes results/audit/*.json and docs/verification.md. Less than an hour on two cores.

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import coverage_tables
 import scaling_tables
 from privreg.estimators.methods import FLAGSHIP, REFERENCE, REGISTRY, with_published_ridge
 from privreg.paper.datasets import published
@@ -276,6 +277,9 @@ TABLES = {
     "lost signs": lost_signs,
     "flagship": flagship_table,
     "flagship speed": flagship_speed,
+    "coverage": coverage_tables.real,
+    "coverage of simulated tables": coverage_tables.simulated,
+    "coverage line": coverage_tables.line,
     "text": text_table,
     "text line": text_line,
     "commands": command_table,

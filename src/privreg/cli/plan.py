@@ -20,7 +20,7 @@ def plan(
     delta: options.Delta = Decimal("1e-6"),
     as_json: options.AsJson = False,
 ) -> None:
-    """What accuracy to expect from a budget, before anything is spent. Reads no data."""
+    """What accuracy, and how wide intervals, to expect from a budget, before anything is spent. Reads no data."""
     from privreg.estimators.budgets import check_budget
     from privreg.privacy.accountant import Budget
 

@@ -242,7 +242,7 @@ def test_the_schedule_spends_everything():
 
 @pytest.mark.parametrize("n", [2000, 20_000])
 def test_intervals_cover(n):
-    """The full study is results/flagship/coverage.json; here 40 tables of 5 coefficients, seeded."""
+    """The full study is benchmarks/coverage_study.py; here 40 tables of 5 coefficients, seeded."""
     hits = []
     for seed in range(40):
         rng = np.random.default_rng(seed)

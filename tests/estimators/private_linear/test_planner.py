@@ -1,16 +1,20 @@
 """The planner: repeatable, without data, and in step with what a fit does."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, nan, sqrt
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
 import privreg
 from privreg import NotPrivateWarning, PrivateLinearRegression
 from privreg.estimators.private_linear import planner
-from privreg.estimators.private_linear.planner import MOST_ROWS, STRENGTHS, TEST_ROWS, Outlook, made_up
+from privreg.estimators.private_linear.estimates import Z95, Estimates
+from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
+from privreg.estimators.private_linear.planner import MOST_ROWS, RICH, STRENGTHS, TEST_ROWS, Outlook, Trial, made_up
 from privreg.privacy.accountant import Budget, adaptive_budget
 
 
@@ -52,6 +56,9 @@ def test_what_is_in_a_plan():
         # On 2000 rows least squares reaches what the table promises, and 4000 new rows show it within a few per cent.
         assert o.least_squares == pytest.approx(o.signal, abs=0.06)
         assert o.kept == pytest.approx(max(o.median, 0) / o.least_squares)
+        # That of least squares is near 1.96·√((1 − signal)/n) for columns that hardly depend on each other.
+        assert 0.8 < o.half_width / o.wider / (1.96 * sqrt((1 - o.signal) / 2000)) < 2
+        assert 1 < o.wider < 20
     record = json.loads(json.dumps(answer.to_dict()))
     assert [o["kept"] for o in record["outlooks"]] == [o.kept for o in answer.outlooks]
     assert {k: record[k] for k in ("rows", "columns", "epsilon", "delta", "k")} == {
@@ -73,9 +80,12 @@ def test_a_larger_budget_is_no_worse():
         for worse, better in zip(less.outlooks, more.outlooks, strict=True):
             assert worse.kept <= better.kept
             assert worse.least_squares == better.least_squares  # it is the same table
-    for first, last in zip(answers[0].outlooks, answers[-1].outlooks, strict=True):
+    for first, middle, last in zip(*(answer.outlooks for answer in answers), strict=True):
         assert first.kept == 0
         assert last.kept > 0.7
+        assert (first.half_width, first.wider) == (None, None)  # a constant
+        assert middle.half_width > last.half_width
+        assert middle.wider > last.wider
 
 
 @pytest.mark.parametrize(
@@ -118,7 +128,8 @@ def test_many_rows_are_scaled_down_at_the_same_size(monkeypatch):
     )
     answer = plan(1_000_000, 4, 1.0, trials=1)
     assert set(tables) == {MOST_ROWS + TEST_ROWS}
-    (larger,) = set(budgets)
+    larger, rich = sorted(set(budgets), key=lambda budget: budget.epsilon)
+    assert adaptive_budget(rich) == pytest.approx(RICH * adaptive_budget(larger), rel=1e-3)
     size = 1_000_000 * sqrt(adaptive_budget(Budget(1.0, 1e-6)))
     assert MOST_ROWS * sqrt(adaptive_budget(larger)) == pytest.approx(size, rel=1e-3)
     assert answer.epsilon == 1.0
@@ -130,6 +141,57 @@ def test_many_rows_are_scaled_down_at_the_same_size(monkeypatch):
     plan(500, 4, 1.0, trials=1)
     assert set(tables) == {500 + TEST_ROWS}
     assert set(budgets) == {Budget(1.0, 1e-6)}
+
+
+# ---- intervals
+
+
+def test_widths_are_for_steps_of_one_standard_deviation(rng):
+    """A model that is told its errors, of two of three columns; least squares by statsmodels."""
+    X = rng.normal(size=(500, 3)) * [1, 50, 3] + 7
+    y = X @ [1, 0, 0.2] + 5 * rng.normal(size=500)
+    errors = np.array([9.0, 0.02, 0.03])
+    estimates = Estimates(
+        (0, 2, 1), np.zeros(3), np.diag(errors**2), np.eye(3), np.zeros((3, 3)), 1.0, 0.0, 0.5, 0.1
+    )  # fmt: skip
+    terms = (Term(0, Scale(7.0, 2.0, 1.2)), Term(2, Scale(7.0, 5.0, 2.5)))
+    model = WinsorisedModel(Scale(0.0, 20.0, 6.0), terms, np.zeros(3), estimates)
+    widths, exact = planner._half_widths(model, X, y)
+    spreads = X.std(axis=0) / y.std()
+    assert widths == pytest.approx([Z95 * 0.02 * 6 / 2.5 * spreads[2], Z95 * 0.03 * 6 / 1.2 * spreads[0]])
+    fitted = sm.OLS(y, sm.add_constant(X[:, [2, 0]])).fit()
+    assert exact == pytest.approx(Z95 * fitted.bse[1:] * spreads[[2, 0]])
+    assert [w.size for w in planner._half_widths(replace(model, estimates=None), X, y)] == [0, 0]
+
+
+def test_a_column_without_spread_has_no_width(rng):
+    X = np.column_stack([rng.normal(size=100), np.ones(100)])
+    estimates = Estimates((0, 1, 2), np.zeros(3), np.eye(3), np.eye(3), np.zeros((3, 3)), 1.0, 0.0, 0.5, 0.1)
+    terms = tuple(Term(j, Scale(0.0, 2.0, 1.0)) for j in range(2))
+    widths, exact = planner._half_widths(WinsorisedModel(terms[0].scale, terms, np.zeros(3), estimates), X, X[:, 0])
+    assert (widths.size, exact.size) == (1, 1)
+
+
+def test_with_all_rows_only_the_error_of_sampling_is_less():
+    """On a quarter of the rows: an interval that is all sampling and margins, and one that is mostly noise."""
+    trials = [Trial(0.5, 0.6, np.array([0.12, 1.3]), np.array([0.1, 0.5 / 1.2]))]
+    some = planner._outlook(0.6, trials, 0.25, 1.2)
+    scaled = [0.06, sqrt(1.2**2 + 0.25**2)]
+    assert some.half_width == pytest.approx(np.median(scaled))
+    assert some.wider == pytest.approx(np.median([1.2, scaled[1] / (0.25 / 1.2)]))
+    whole = planner._outlook(0.6, trials, 1.0, 1.0)
+    assert whole.half_width == pytest.approx(np.median([0.12, 1.3]))
+    assert whole.wider == pytest.approx(np.median([1.2, 1.3 * 1.2 / 0.5]))
+
+
+def test_how_intervals_are_printed():
+    def row(half, wider):
+        return str(planner.Plan(9, 1, 1.0, 1e-6, 1, (Outlook(0.1, 0.1, 0.1, 0.1, 0.1, half, wider),))).splitlines()[4]
+
+    assert row(0.32, 2.08).endswith("100 %     ±0.32  2.1 ×")
+    assert row(0.0123, 1.0).endswith("±0.012  1.0 ×")
+    assert row(3.456, 21.0).endswith("±3.46  21.0 ×")
+    assert row(None, None).endswith("100 %")
 
 
 def test_progress_goes_up_to_one():

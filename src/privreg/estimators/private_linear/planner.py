@@ -1,21 +1,23 @@
-"""What accuracy to expect from a budget, before anything is spent: simulation on made-up tables. Reads no data."""
+"""What to expect from a budget, before anything is spent: simulation on made-up tables. Reads no data."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from privreg._format import epsilon_delta, text_table
+from privreg._format import epsilon_delta, number, text_table
 from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import read_table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
+from privreg.estimators.private_linear.estimates import Z95
 from privreg.estimators.private_linear.fitting import fit
+from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.schedule import make_schedule
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
@@ -26,18 +28,26 @@ TRIALS = 8
 MOST_ROWS = 20_000  # of a made-up table: more rows at the same size n·μ change little
 MOST_COLUMNS = 1_000  # of a made-up table, for the sake of memory: wider ones are somewhat harder
 TEST_ROWS = 4_000
+RICH = 10_000  # times the budget's μ²: privacy noise is nothing beside the error of sampling
 MOST = 10**12
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """Accuracy on new records for one strength of signal: that of least squares, and of the private model."""
+    """For one strength of signal: R² on new records of least squares and of the private model, and its intervals.
+
+    `half_width` is half of a coefficient's 95 % interval, for a step of one standard deviation of its column, in
+    standard deviations of the target; `wider` is how many times it is that of least squares. Both are medians over
+    coefficients and trials, and None if there are no coefficients.
+    """
 
     signal: float
     least_squares: float
     median: float
     low: float  # one fit in ten is worse
     high: float  # one in ten is better
+    half_width: float | None = None
+    wider: float | None = None
 
     @property
     def kept(self) -> float:
@@ -63,16 +73,19 @@ class Plan:
 
     def __str__(self) -> str:
         used = f"about {self.k} columns would be used." if self.k else "too little for more than a constant."
-        rows = [("signal", "R² not private", "R² private", "one in ten below … above", "kept")]
+        rows = [("signal", "R² not private", "R² private", "8 of 10 fits", "kept", "interval", "wider")]
         for o in self.outlooks:
             exact, private, low, high = map(_short, (o.least_squares, o.median, o.low, o.high))
-            rows.append((f"{o.signal:.1f}", exact, private, f"{low} … {high}", f"{100 * o.kept:.0f} %"))
+            kept, interval, wider = f"{100 * o.kept:.0f} %", _plus_minus(o.half_width), _times(o.wider)
+            rows.append((f"{o.signal:.1f}", exact, private, f"{low} … {high}", kept, interval, wider))
         lines = [
             f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}: {used}",
             "",
             *text_table(rows, left=0),
             "",
             "signal: the R² that there is to find. kept: R² private, as a part of R² not private.",
+            "interval: the usual 95 % interval of a coefficient, for a step of one standard deviation",
+            "of its column, in standard deviations of the target. wider: than without privacy.",
             "Simulated on made-up tables; no data was read and nothing was spent.",
         ]
         return "\n".join(lines)
@@ -103,25 +116,56 @@ def plan(
     # Fewer rows at a larger budget: what counts is the number of rows times μ.
     more = adaptive_budget(budget) * Fraction(rows, max(simulated, 1)) ** 2
     larger = budget if simulated == rows else Budget(adaptive_cost(more, budget.delta), budget.delta)
+    largest = None if simulated == rows else Budget(adaptive_cost(RICH * more, budget.delta), budget.delta)
     size = rows * sqrt(adaptive_budget(budget))
     outlooks = []
     for i, signal in enumerate(STRENGTHS):
-        scores = []
+        found = []
         for trial in range(trials):
-            scores.append(_trial(simulated, drawn, signal, larger, np.random.default_rng([seed, i, trial])))
+            found.append(_trial(simulated, drawn, signal, larger, np.random.default_rng([seed, i, trial])))
             if progress:
                 progress((i * trials + trial + 1) / (len(STRENGTHS) * trials))
-        private, exact = np.array(scores).T
-        low, median, high = np.quantile(private, [0.1, 0.5, 0.9])
-        outlooks.append(Outlook(signal, float(np.median(exact)), float(median), float(low), float(high)))
+        free = 1.0
+        if largest is not None:
+            free = _trial(simulated, drawn, signal, largest, np.random.default_rng([seed, i, 0])).wider
+        outlooks.append(_outlook(signal, found, simulated / max(rows, 1), free))
     k = make_schedule(size, columns, None).columns
     return Plan(rows, columns, budget.epsilon, budget.delta, k, tuple(outlooks))
 
 
-def _trial(
-    rows: int, columns: int, signal: float, budget: Budget, generator: np.random.Generator
-) -> tuple[float, float]:
-    """R² on new records of one private fit, and of least squares, on one made-up table."""
+class Trial(NamedTuple):
+    """R² on new records of one private fit, and of least squares; half-widths of the intervals of both."""
+
+    private: float
+    exact: float
+    widths: Float64
+    exact_widths: Float64
+
+    @property
+    def wider(self) -> float:
+        return float(np.median(self.widths / self.exact_widths)) if self.widths.size else 1.0
+
+
+def _outlook(signal: float, trials: list[Trial], part: float, free: float) -> Outlook:
+    """What trials have in common that were made on this part of the rows, at the same size n·μ.
+
+    All rows have the same privacy noise, which goes with the size, but less error of sampling. As that counts what an
+    interval would be without privacy: `free` times as wide as that of least squares, because of its margins.
+    """
+    low, median, high = np.quantile([trial.private for trial in trials], [0.1, 0.5, 0.9]).tolist()
+    exact = float(np.median([trial.exact for trial in trials]))
+    widths = np.concatenate([trial.widths for trial in trials])
+    exact_widths = np.concatenate([trial.exact_widths for trial in trials])
+    if not widths.size:
+        return Outlook(signal, exact, median, low, high)
+    sampling = np.minimum(widths, free * exact_widths)
+    scaled = np.sqrt(np.maximum(widths**2 - sampling**2, 0.0) + part * sampling**2)
+    wider = float(np.median(scaled / exact_widths)) / sqrt(part)
+    return Outlook(signal, exact, median, low, high, float(np.median(scaled)), wider)
+
+
+def _trial(rows: int, columns: int, signal: float, budget: Budget, generator: np.random.Generator) -> Trial:
+    """One private fit, and least squares, on one made-up table."""
     X, y = made_up(rows + TEST_ROWS, columns, signal, generator)
     schema = Schema.numbers(columns)
     records = MemoryEngine(read_table(X[:rows], schema), y[:rows], 1)
@@ -130,11 +174,40 @@ def _trial(
     design = np.column_stack([np.ones(len(X)), X])
     exact = np.linalg.lstsq(design[:rows], y[:rows])[0] if rows else np.zeros(columns + 1)
     predicted = model.predict(read_table(fresh, schema))
-    return _r2(truth, predicted), _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+    least_squares = _r2(truth, np.asarray(design[rows:] @ exact, np.float64))
+    return Trial(_r2(truth, predicted), least_squares, *_half_widths(model, X[:rows], y[:rows]))
+
+
+def _half_widths(model: WinsorisedModel, X: Float64, y: Float64) -> tuple[Float64, Float64]:
+    """Of the 95 % interval of each coefficient of the model, and of least squares with the same columns.
+
+    For steps of one standard deviation of the column, in standard deviations of the target.
+    """
+    if model.estimates is None:
+        return np.empty(0), np.empty(0)
+    terms = [model.terms[place - 1] for place in model.estimates.places[1:]]
+    values = X[:, [term.column for term in terms]]
+    spreads = values.std(axis=0)
+    units = np.array([model.target.unit / term.scale.unit for term in terms])
+    errors = model.estimates.errors[1:] * units * spreads / y.std()
+    design = (values - values.mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
+    residuals = y - y.mean() - design @ np.linalg.lstsq(design, y - y.mean())[0]
+    variance = float(residuals @ residuals) / max(len(y) - len(terms) - 1, 1) / y.var()
+    exact = np.sqrt(variance * np.diag(np.linalg.pinv(design.T @ design)))
+    known = (spreads > 0) & (exact > 0)  # a 0/1 column of a small table may be a constant
+    return Z95 * errors[known], Z95 * exact[known]
 
 
 def _short(r2: float) -> str:
     return f"{r2:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
+
+
+def _plus_minus(half: float | None) -> str:
+    return "" if half is None else f"±{half:.2f}" if half >= 0.095 else f"±{number(half, 2)}"
+
+
+def _times(wider: float | None) -> str:
+    return "" if wider is None else f"{wider:.1f} ×"
 
 
 def _r2(truth: Float64, predicted: Float64) -> float:

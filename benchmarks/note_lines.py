@@ -1,6 +1,6 @@
 """Writes the share of lines that the tests run into CONTRIBUTING.md, on the line that is marked with a comment.
 
-    python benchmarks/note_coverage.py build/coverage.json
+    python benchmarks/note_lines.py build/lines.json
 
 Lines that run only as machine code (the kernels of numba) or only in processes of their own do not count as run.
 """
@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
-MARK = "<!-- coverage -->"
+MARK = "<!-- lines -->"
 
 
-def with_coverage(page: str, percent: float) -> str:
+def with_share(page: str, percent: float) -> str:
     """The page with its marked line replaced."""
     line = (
-        f"The tests run {percent:.0f} % of the lines of `src/privreg` (`make coverage`). Compiled kernels do not show "
+        f"The tests run {percent:.0f} % of the lines of `src/privreg` (`make lines`). Compiled kernels do not show "
         f"in that number, nor does what runs only in processes of its own. {MARK}"
     )
     page, replaced = re.subn(rf"^.*{MARK}.*$", line, page, flags=re.MULTILINE)
@@ -28,7 +28,7 @@ def with_coverage(page: str, percent: float) -> str:
 
 def main() -> None:
     found = json.loads(Path(sys.argv[1]).read_text())
-    PAGE.write_text(with_coverage(PAGE.read_text(), found["totals"]["percent_covered"]))
+    PAGE.write_text(with_share(PAGE.read_text(), found["totals"]["percent_covered"]))
 
 
 if __name__ == "__main__":
