@@ -17,6 +17,7 @@ from privreg.kernels.cache import kernel
 
 _ENTRY = 2**22  # largest entry of a rounded matrix: 2^22 · 2^15 · 2^14 columns stay below 2^53
 _MOST_RESIDUAL = 2**24  # of a rounded residual, however short its row
+PARTS = 1024  # in which the share of the products is told
 MOST_ROWS = 2**22  # in a block: sums of so many products below 2^30 are exact in float64 too
 
 
@@ -30,15 +31,13 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Sums:
-    """Exact sums over records. Of those with residuals there is one for each clip."""
+    """Exact sums over records. Of the gradient there is one for each clip."""
 
-    products: Int64 | None  # Σ u·uᵀ
+    products: Int64  # Σ u·uᵀ
     gradients: Int64  # Σ u·r
-    squares: Int64  # Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM
 
     def __add__(self, other: "Sums") -> "Sums":
-        products = None if self.products is None or other.products is None else self.products + other.products
-        return Sums(products, self.gradients + other.gradients, self.squares + other.squares)
+        return Sums(self.products + other.products, self.gradients + other.gradients)
 
 
 def rotate(columns: Int16, matrix: Float64, radius: float) -> Rows:
@@ -57,15 +56,18 @@ def linear_scores(columns: Int16, theta: Float64) -> Float64:
 
 
 @kernel
-def round_residuals(residuals: Float64, clips: Float64, squares: Int64) -> Float64:
-    """Residuals in whole multiples of clip/NORM, with |u|·|r| ≤ NORM² exactly: clipped to ±clip where |u| = NORM.
+def round_residuals(residuals: Float64, clips: Float64, squares: Int64, products: int) -> Float64:
+    """Residuals in whole multiples of clip/NORM, with |u|²r² ≤ NORM⁴ − products/PARTS·|u|⁴ exactly.
 
     A row of the result for each of the clips, float64 for the sake of BLAS.
     """
     whole = np.empty((clips.size, residuals.size))
     for i in range(residuals.size):
-        most = np.int64(NORM * NORM / np.sqrt(np.maximum(squares[i], 1)))
-        while most > 0 and most * most * squares[i] > NORM**4:  # the root may be rounded up
+        fourth = squares[i] * squares[i]
+        taken = products * (fourth // PARTS) + (products * (fourth % PARTS) + PARTS - 1) // PARTS
+        room = np.int64(NORM**4) - taken
+        most = np.int64(np.sqrt(np.float64(room) / np.maximum(squares[i], 1)))
+        while most > 0 and most * most * squares[i] > room:  # the root may be rounded up
             most -= 1
         limit = np.float64(min(most, np.int64(_MOST_RESIDUAL)))
         for c in range(clips.size):
@@ -74,28 +76,13 @@ def round_residuals(residuals: Float64, clips: Float64, squares: Int64) -> Float
     return whole
 
 
-@kernel
-def sums_of_squares(residuals: Float64) -> Int64:
-    """Σ ⌊(r/2)²⌋ for r clipped to ±2·NORM, of each row: one record adds at most NORM²."""
-    sums = np.zeros(residuals.shape[0], np.int64)
-    for c in range(residuals.shape[0]):
-        for r in residuals[c]:
-            clipped = min(np.int64(abs(r)), np.int64(2 * NORM))
-            sums[c] += clipped * clipped // 4
-    return sums
-
-
-def moment_sums(rows: Rows, residuals: Float64, clips: Float64, products: bool = True) -> Sums:
+def moment_sums(rows: Rows, residuals: Float64, clips: Float64, products: int) -> Sums:
     """The sums of a block of records, residuals rounded with each of the clips."""
     if residuals.size > MOST_ROWS:
         raise ValueError(f"a block may have {MOST_ROWS} records")
-    values, whole = rows.values.astype(np.float64), round_residuals(residuals, clips, rows.squares)
+    values, whole = rows.values.astype(np.float64), round_residuals(residuals, clips, rows.squares, products)
     # Integers up to 2^52: exact in any order.
-    return Sums(
-        (values @ values.T).astype(np.int64) if products else None,
-        (whole @ values.T).astype(np.int64),
-        sums_of_squares(whole),
-    )
+    return Sums((values @ values.T).astype(np.int64), (whole @ values.T).astype(np.int64))
 
 
 def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:

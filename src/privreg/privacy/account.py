@@ -16,7 +16,7 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.events import (
     Event,
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Laplace,
     LevelCounts,
     Pick,
@@ -135,17 +135,21 @@ class Account(ABC):
         common = found > event.threshold
         return Levels(candidates[common], found[common], of_declared)
 
-    def gaussian_matrix(self, event: GaussianMatrix, matrix: Int64) -> NDArray[np.float64]:
-        """A symmetric matrix with independent noise on and above the diagonal, mirrored below."""
-        if matrix.shape != (event.width, event.width):
-            raise ValueError(f"step {event.name!r} was planned for a matrix of width {event.width}")
+    def gaussian_moments(
+        self, event: GaussianMoments, products: Int64, gradient: Int64
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A symmetric matrix with independent noise on and above the diagonal, mirrored below; and a vector."""
+        if products.shape != (event.width, event.width) or gradient.shape != (event.width,):
+            raise ValueError(f"step {event.name!r} was planned for moments of width {event.width}")
         self._spend(event)
-        noisy = np.zeros(matrix.shape)
+        noisy = np.zeros(products.shape)
         above = np.triu_indices(event.width, 1)
-        noisy[above] = self._noise.gaussian(matrix[above], event.off_scale)
+        noisy[above] = self._noise.gaussian(products[above], event.off_scale)
         noisy += noisy.T
-        noisy[np.diag_indices(event.width)] = self._noise.gaussian(np.diagonal(matrix).copy(), event.scale)
-        return noisy
+        noisy[np.diag_indices(event.width)] = self._noise.gaussian(
+            np.diagonal(products).copy(), event.diagonal_scale
+        )
+        return noisy, np.asarray(self._noise.gaussian(gradient, event.scale), np.float64)
 
     def propose_test_release(
         self,

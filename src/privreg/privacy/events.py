@@ -268,23 +268,37 @@ class Gaussian(Event):
 
 
 @dataclass(frozen=True)
-class GaussianMatrix(Event):
-    """Discrete Gaussian noise on Σ u·uᵀ for integer rows u of squared norm at most `norm_squared`, mirrored.
+class GaussianMoments(Event):
+    """Discrete Gaussian noise on Σ u·uᵀ, mirrored, and Σ u·r, for integer rows u and integers r.
 
-    Entries on the diagonal get noise of `scale`, those above it of `off_scale` ≥ scale/√2. As
-    Σ u_i⁴ + 2·Σ_{i<j} u_i²u_j² = |u|⁴, one row costs no more than |u|⁴/scale². Proof: docs/proofs/moments.md.
+    With N² = `norm_squared` and a = `products`/PARTS, a record has |u|² ≤ N² and |u|²r² ≤ N⁴ − a·|u|⁴: a long row, which
+    moves the products most, has less room for its residual. The gradient gets noise of `scale`, products on the diagonal
+    `diagonal_scale` ≥ scale/√a, those above it `off_scale` ≥ diagonal_scale/√2. So no record costs more than N⁴/scale².
+    Proof: docs/proofs/moments.md. Exact check: tests/mechanisms/test_moments.py.
     """
 
-    mechanism = "gaussian matrix"
-    description = "discrete Gaussian noise on symmetric matrices"
+    mechanism = "gaussian moments"
+    description = "discrete Gaussian noise on sums of products and a gradient, released together"
     norm_squared: int
     scale: float
     width: int
+    products: int
     grid: int = 1
+
+    PARTS: ClassVar[int] = 1024
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.products > self.PARTS:
+            raise ValueError(f"products must be at most {self.PARTS}, got {self.products!r}")
+
+    @property
+    def diagonal_scale(self) -> float:
+        return nextafter(self.scale * sqrt(self.PARTS / self.products) * (1 + 1e-15), inf)
 
     @property
     def off_scale(self) -> float:
-        return nextafter(self.scale / sqrt(2) * (1 + 1e-15), inf)
+        return nextafter(self.diagonal_scale / sqrt(2) * (1 + 1e-15), inf)
 
     @property
     def rho(self) -> Fraction:
@@ -292,13 +306,17 @@ class GaussianMatrix(Event):
 
     @property
     def mu_squared(self) -> Fraction:
-        widest = max(Fraction(self.scale) ** -2, Fraction(self.off_scale) ** -2 / 2)
-        return Fraction(self.norm_squared) ** 2 * widest
+        """The cost is linear in |u|⁴, so the worst row has no length or the full one."""
+        matrix = max(Fraction(self.diagonal_scale) ** -2, Fraction(self.off_scale) ** -2 / 2)
+        gradient = Fraction(self.scale) ** -2
+        rest = 1 - Fraction(self.products, self.PARTS)
+        return Fraction(self.norm_squared) ** 2 * max(gradient, matrix + rest * gradient)
 
     @property
     def rounding_distance(self) -> Fraction:
         off = self.width * (self.width - 1) // 2
-        return self.width / (8 * Fraction(self.scale) ** 2) + off / (8 * Fraction(self.off_scale) ** 2)
+        parts = ((self.width, self.scale), (self.width, self.diagonal_scale), (off, self.off_scale))
+        return sum((count / (8 * Fraction(scale) ** 2) for count, scale in parts), Fraction())
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def _variances(estimates: Estimates) -> Float64:
     """Of the terms; NaN where noise may be all of it."""
     with np.errstate(all="ignore"):
         variances = np.diag(estimates.products) - estimates.products[0] ** 2
-    return np.where(variances > np.diag(estimates.product_error), variances, np.nan)
+    return np.where(variances > estimates.product_error, variances, np.nan)
 
 
 def _finite(value: float) -> float | None:

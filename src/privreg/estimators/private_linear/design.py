@@ -15,7 +15,8 @@ from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels.boosting import grid_for
 from privreg.kernels.moments import Sums, linear_scores, moment_sums, rotate
 from privreg.kernels.values import FULL, winsorise
-from privreg.mechanisms.quantile import count_at
+from privreg.mechanisms.lengths import length_counts
+from privreg.mechanisms.mean import clipped_sum
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,12 @@ class Design:
             winsorise(block.values[place[term.column]], term.scale.centre, term.scale.limit, row)
         return rows
 
+    def misses(self, rows: Int16, target: Float64, theta: Float64) -> Float64:
+        """What the linear part leaves."""
+        return self.target.apply(target) - linear_scores(rows, theta * self.units)
+
     def residuals(self, rows: Int16, target: Float64, theta: Float64) -> Float64:
+        """What predictions leave, which stay in the target's range."""
         most = self.target.limit / self.target.unit
         return self.target.apply(target) - np.clip(linear_scores(rows, theta * self.units), -most, most)
 
@@ -65,34 +71,59 @@ def unexplained(design: Design, theta: Float64) -> Derived:
 
 @dataclass(frozen=True)
 class Counted:
-    """Sums of a phase, and how the residuals' lengths lie among the clips."""
+    """Sums of a phase, and a histogram of the lengths |u|·|r|."""
 
     sums: Sums
-    counts: Int64
+    lengths: Int64
 
     def __add__(self, other: "Counted") -> "Counted":
-        return Counted(self.sums + other.sums, self.counts + other.counts)
+        return Counted(self.sums + other.sums, self.lengths + other.lengths)
 
 
 @dataclass(frozen=True)
 class Phase:
-    """The sums that one phase of least squares may release, for each clip of the residuals that may be chosen."""
+    """The sums that one phase of least squares may release, for each clip of the residuals that may be chosen.
+
+    Shrinking a row to the radius shrinks its residual, too: the record counts for less. In the last phase the residual
+    grows instead, so that u·r is that of the whole row.
+    """
 
     design: Design
     theta: Float64
     frame: Float64
     radius: float
     clips: Float64
-    clipped: bool  # however short their rows, residuals are clipped to the only clip there is
-    last: bool  # the gradient at full rows, and no products
+    products: int  # parts of the products
+    unit: float  # of the histogram of lengths
+    bounded: bool  # residuals are clipped to the only clip there is, however short their rows
+    last: bool
 
     def __call__(self, block: Block) -> Counted:
         columns = self.design.rows(block)
         rows = rotate(columns, self.frame * self.design.units[:, None], self.radius)
-        residuals = self.design.residuals(columns, block.target, self.theta)
-        if not self.last:
-            residuals *= rows.factors
-        if self.clipped:
+        if self.last:
+            with np.errstate(all="ignore"):
+                residuals = self.design.misses(columns, block.target, self.theta) / rows.factors
+        else:
+            residuals = self.design.residuals(columns, block.target, self.theta) * rows.factors
+        if self.bounded:
             np.clip(residuals, -self.clips[0], self.clips[0], out=residuals)
-        lengths = np.sqrt(rows.squares) * (np.abs(residuals) / grid_for(len(rows.values)))  # in units of the radius
-        return Counted(moment_sums(rows, residuals, self.clips, products=not self.last), count_at(lengths, self.clips))
+        lengths = np.sqrt(rows.squares) * (np.abs(residuals) * (self.radius / grid_for(len(rows.values))))
+        sums = moment_sums(rows, residuals, self.clips, self.products)
+        return Counted(sums, length_counts(lengths, self.unit))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a model fits: Σ r² and Σ (y² − r²) over records, both clipped, in whole steps."""
+
+    design: Design
+    theta: Float64
+    squares: float
+    gains: float
+
+    def __call__(self, block: Block) -> Int64:
+        residuals = self.design.residuals(self.design.rows(block), block.target, self.theta)
+        target = self.design.target.apply(block.target)
+        gains = (target - residuals) * (target + residuals)
+        return np.append(clipped_sum(residuals**2, 0.0, self.squares), clipped_sum(gains, 0.0, self.gains))

@@ -24,7 +24,7 @@ class Estimates:
     theta: Float64
     covariance: Float64  # of theta: sampling, privacy noise and allowances for bias
     products: Float64  # mean over the records of a·aᵀ for these terms, a₀ = 1
-    product_error: Float64  # standard error of each product
+    product_error: Float64  # standard error of each square, on the diagonal of the products
     residual: float  # variance of the residuals
     residual_error: float  # its standard error
     r2: float
@@ -69,7 +69,7 @@ class Estimates:
             theta=numbers(record["theta"], "theta", size),
             covariance=_matrix(record["covariance"], "covariance", size),
             products=_matrix(record["products"], "products", size),
-            product_error=_matrix(record["product_error"], "product_error", size),
+            product_error=numbers(record["product_error"], "product_error", size),
             residual=number(record["residual"], "residual"),
             residual_error=number(record["residual_error"], "residual_error"),
             r2=number(record["r2"], "r2"),

@@ -13,9 +13,10 @@ from privreg._format import listed
 from privreg.engines.base import TARGET, Engine, Ranking
 from privreg.estimators.private_linear.design import unexplained
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
-from privreg.estimators.private_linear.phases import finish, grow, moments, newton
-from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spreads
-from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
+from privreg.estimators.private_linear.finish import finish
+from privreg.estimators.private_linear.phases import grow, moments, newton
+from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spread, widened
+from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
@@ -27,8 +28,8 @@ from privreg.privacy.events import pick_epsilon
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 SMALLEST_COUNT = 20.0
-TARGET_LIMIT = 8.0  # the target's limit is at most so many standard deviations, or more when the data can carry it:
-TARGET_SIZE = 2000  # from this S on it grows with √S
+TARGET_LIMIT = 6.0  # the target's limit is at most so many standard deviations, or more when the data can carry it:
+TARGET_SIZE = 20_000  # from this S on it grows with √S
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 DOUBTFUL = 0.5  # part of the slopes' squared length that may be noise before a warning says so
@@ -44,9 +45,19 @@ class Fitted:
     warnings: list[str]
 
 
-def fit(account: AdaptiveAccount, engine: Engine, wanted: int | None, most_rows: int | None = None) -> Fitted:
-    """Spend the budget on a model of at most `wanted` columns, chosen by samples of about `most_rows` records."""
-    setting = count_records(account, engine, wanted, most_rows)
+def fit(
+    account: AdaptiveAccount,
+    engine: Engine,
+    wanted: int | None,
+    most_rows: int | None = None,
+    *,
+    wide: bool = False,
+) -> Fitted:
+    """Spend the budget on a model of at most `wanted` columns, chosen by samples of about `most_rows` records.
+
+    With `wide` limits, values are winsorised far out only.
+    """
+    setting = count_records(account, engine, wanted, most_rows, wide)
     state = read_target(setting)
     constant = not setting.schedule.columns or not state.spread.sure
     state = settle_for_a_constant(setting, state) if constant else regress(setting, state)
@@ -81,7 +92,9 @@ def warnings(setting: Setting, state: State) -> list[str]:
     return texts
 
 
-def count_records(account: AdaptiveAccount, engine: Engine, wanted: int | None, most_rows: int | None) -> Setting:
+def count_records(
+    account: AdaptiveAccount, engine: Engine, wanted: int | None, most_rows: int | None, wide: bool
+) -> Setting:
     """A noisy count, and the schedule that follows from it. If it allows only a constant, records are counted again."""
     mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single events must not add up to more
     event = plan_noisy_count("count the records", COUNT * mu_squared)
@@ -94,7 +107,7 @@ def count_records(account: AdaptiveAccount, engine: Engine, wanted: int | None, 
     if not schedule.columns:
         again = plan_noisy_count("count the records again", schedule.recount * mu_squared)
         counted = records = max(noisy_count(account, again, engine.n_records), SMALLEST_COUNT)
-    return Setting(account, engine, mu_squared, counted, records, size, schedule, kept)
+    return Setting(account, engine, mu_squared, counted, records, size, schedule, kept, wide)
 
 
 # ---- the target
@@ -103,9 +116,9 @@ def count_records(account: AdaptiveAccount, engine: Engine, wanted: int | None, 
 def read_target(setting: Setting) -> State:
     """Median, spread, and how far the mean lies from the median."""
     schedule, values = setting.schedule, setting.engine.column(TARGET)
-    most = TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE))
+    most = TARGET_LIMIT * max(sqrt(setting.size / TARGET_SIZE), widened(setting))
     median = find_median(setting, "median of the target", values, schedule.target_median)
-    (spread,) = find_spreads(setting, "spread of the target", values, median, schedule.target_histogram, [most])
+    spread = find_spread(setting, "spread of the target", values, median, schedule.target_histogram, most)
     clip = spread.distance(MEAN_LEVEL)
     event = plan_clipped_sum("mean of the target", setting.share(schedule.target_mean), purpose="target")
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
@@ -156,16 +169,16 @@ def regress(setting: Setting, state: State) -> State:
     later = int(columns * LATER) if screening else 0
     chosen = choose(setting, state, left, columns - later, ranking) if screening else left
     state = add_columns(setting, state, chosen)
-    *first, last = range(len(PHASES))
+    *first, last = range(len(setting.schedule.phases))
     for phase in first:
         if phase == 1 and later:
             left = [j for j in left if j not in chosen]
             state = add_columns(setting, state, choose(setting, state, left, later, ranking))
         state = grow(state)
-        state = newton(setting, state, moments(setting, state, phase))
+        state = newton(setting, moments(setting, state, phase))
     if not state.terms:  # no column has a scale
         return replace(state, model=_constant(state.target))
-    return finish(setting, state, moments(setting, state, last))
+    return finish(setting, moments(setting, state, last))
 
 
 def _constant(target: Scale) -> WinsorisedModel:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from privreg.data.features import Feature
 from privreg.engines.base import PreparedColumns
 from privreg.estimators.private_linear.model import Scale, Term
-from privreg.estimators.private_linear.state import WIDE_SIZE, Setting, State
+from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.totals import Column
 from privreg.kernels.values import Distances
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
@@ -16,7 +16,7 @@ from privreg.privacy.events import pick_epsilon
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 RAREST = 0.01  # part of the records with a level: for products with it, limits are as wide as if all others were away
-SECOND_TERM = 100  # records beyond the first term's limit that a second term needs
+WIDE_SIZE = 500  # from this S on, wide limits grow with √S
 LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
 
@@ -29,7 +29,7 @@ class _Found(NamedTuple):
 
 
 def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
-    """Terms for these columns. Second terms, for long tails, come after all others.
+    """Terms for these columns.
 
     Of levels it is known how many records have them, and that is their scale; levels that hardly any record has, or
     nearly all have, are left out.
@@ -37,24 +37,22 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
     features = setting.engine.features
     searched = [j for j in chosen if features[j].share is None]
     found = dict(zip(searched, _scales(setting, searched), strict=True))
-    first: list[tuple[Term, float]] = []
-    second: list[tuple[Term, float]] = []
+    terms: list[tuple[Term, float]] = []
     lost: list[int] = []
     for j in chosen:
-        scale = level_scale(features[j])
-        if j not in found and scale is not None:
-            first.append((Term(j, scale), 1.0))
-            continue
-        if j not in found:
+        if j in found:
+            scale, spread = found[j]
+            terms.append((Term(j, scale, spread.sure), spread.mean_square))
+        elif (of_level := level_scale(features[j])) is not None:
+            terms.append((Term(j, of_level), 1.0))
+        else:
             lost.append(j)
-            continue
-        narrow, *wider = found[j]
-        first.append((Term(j, narrow.scale, narrow.spread.sure), narrow.spread.mean_square))
-        for wide in wider:
-            enough = wide.spread.beyond(narrow.spread.limit) * setting.records >= SECOND_TERM
-            if enough and len(chosen) + len(second) < setting.room:
-                second.append((Term(j, wide.scale, wide.spread.sure), wide.spread.mean_square))
-    return state.with_terms([*first, *second], lost)
+    return state.with_terms(terms, lost)
+
+
+def widened(setting: Setting) -> float:
+    """How much wider limits are than usual."""
+    return max(1.0, sqrt(setting.size / WIDE_SIZE)) if setting.wide else 1.0
 
 
 def level_scale(feature: Feature) -> Scale | None:
@@ -65,8 +63,8 @@ def level_scale(feature: Feature) -> Scale | None:
     return Scale(share, max(share, 1 - share), sqrt(share * (1 - share)))
 
 
-def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
-    """Of each column the scale with the usual limit, and perhaps one with a wider limit.
+def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
+    """Of each column the scale.
 
     Centres come first, then spreads, so that two or three passes over the records serve all columns.
     """
@@ -76,16 +74,13 @@ def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
     prepared = PreparedColumns(setting.engine, columns)
     centres = _centres(setting, columns, prepared)
     prepared.prepare([Distances(centre) for centre in centres])
-    limits = [FEATURE_LIMIT]
-    if setting.two_terms:
-        limits.append(FEATURE_LIMIT * sqrt(setting.size / WIDE_SIZE))
     part = schedule.histograms / schedule.unknown
     found = []
     for j, values, centre in zip(columns, prepared, centres, strict=True):
-        row, rare = features[j].row, 1 / sqrt(max(features[j].part, RAREST))
-        most = [limit * rare for limit in limits]
-        spreads = find_spreads(setting, f"spread of column {row}", values, centre, part, most, row)
-        found.append([_Found(_bounded(features[j], Scale(centre, s.limit, s.unit)), s) for s in spreads])
+        row = features[j].row
+        most = FEATURE_LIMIT * widened(setting) / sqrt(max(features[j].part, RAREST))
+        spread = find_spread(setting, f"spread of column {row}", values, centre, part, most, row)
+        found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
 
@@ -122,13 +117,13 @@ def find_median(setting: Setting, name: str, values: Column, part: float, row: i
     return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=row), values)
 
 
-def find_spreads(
-    setting: Setting, name: str, values: Column, centre: float, part: float, most: list[float], row: int | None = None
-) -> list[Spread]:
-    """One noisy histogram, read with each of the limits."""
+def find_spread(
+    setting: Setting, name: str, values: Column, centre: float, part: float, most: float, row: int | None = None
+) -> Spread:
+    """A noisy histogram, read with a limit of at most so many standard deviations."""
     event = plan_histogram(name, setting.share(part), purpose=_purpose(row), column=row)
     histogram = noisy_histogram(setting.account, event, values, centre)
-    return [read_spread(histogram, event.scale / event.grid, setting.records, m) for m in most]
+    return read_spread(histogram, event.scale / event.grid, setting.records, most)
 
 
 def _purpose(row: int | None) -> str:

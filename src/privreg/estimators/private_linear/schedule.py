@@ -24,12 +24,16 @@ HISTOGRAMS = 0.12
 # If S is so small that scales would not be found, medians and histograms get more: 600/S² for each column, but not more
 # than 0.4 of what they and the regression have together. On random parts of tables with S near 100 this is worth 0.05.
 COLUMN_SCALES = (600, 0.4)
-QUANTILE = 0.02  # each of two, for the clip of residuals, if S is at least QUANTILE_SIZE
-QUANTILE_SIZE = 150
-# Of what is left for the regression, in each phase. In the first two, PRODUCTS of that are for Σ u·uᵀ.
-PHASES = (0.30, 0.25, 0.45)
-PRODUCTS = 0.4
-SQUARES = 0.01  # of the last phase, for the residual variance
+# Of what is left for the regression: histograms of lengths, for the clips of phases 2 and 3, and two sums that tell how
+# good the model is.
+LENGTHS = (0.02, 0.04)
+QUALITY = 0.02
+# Of the rest, in each phase, and of that for Σ u·uᵀ in the first two and in the last: for few columns and for many, as
+# p^1.5/S goes from one of the ends to the other.
+FEW_PHASES, MANY_PHASES = (0.25, 0.25, 0.50), (0.32, 0.32, 0.36)
+FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.55
+LAST_PRODUCTS = 0.12
+MANY = (0.02, 0.06)
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,10 @@ class Schedule:
     unknown: int = 0  # columns, at most, whose scale has to be found
     medians: float = 0.0
     histograms: float = 0.0
-    quantile: float = 0.0
-    regression: float = 0.0
+    lengths: tuple[float, float] = (0.0, 0.0)
+    quality: float = 0.0  # each of two sums
+    phases: tuple[float, ...] = (0.0, 0.0, 0.0)
+    products: tuple[float, ...] = (0.0, 0.0, 0.0)  # of each phase
 
     @property
     def target(self) -> float:
@@ -57,7 +63,8 @@ class Schedule:
     @property
     def total(self) -> float:
         columns = self.selection + self.medians + self.histograms
-        return COUNT + self.target + self.recount + columns + 2 * self.quantile + self.regression
+        regression = sum(self.lengths) + 2 * self.quality + sum(self.phases)
+        return COUNT + self.target + self.recount + columns + regression
 
 
 def make_schedule(size: float, available: int, wanted: int | None, known: int = 0) -> Schedule:
@@ -79,15 +86,16 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
     )
     rest = 1 - COUNT - median - histogram - mean
     selection = SELECTION if columns < available else 0.0
-    quantile = QUANTILE if size >= QUANTILE_SIZE else 0.0
     scales = unknown / columns if columns else 0.0
     medians, histograms = MEDIANS * scales, HISTOGRAMS * scales
-    regression = 1 - selection - medians - histograms - 2 * quantile
+    regression = 1 - selection - medians - histograms
     enough, most = COLUMN_SCALES
     needed = min(most * (medians + histograms + regression), unknown * enough / size**2 / rest)
     if needed > medians + histograms:
         regression += medians + histograms - needed
         medians = histograms = needed / 2
+    crowded = phase_shares(size, columns)
+    left = rest * regression
     return Schedule(
         columns,
         capacity,
@@ -98,6 +106,17 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
         unknown=unknown,
         medians=rest * medians,
         histograms=rest * histograms,
-        quantile=rest * quantile,
-        regression=rest * regression,
+        lengths=(left * LENGTHS[0], left * LENGTHS[1]),
+        quality=left * QUALITY,
+        phases=tuple(left * (1 - sum(LENGTHS) - 2 * QUALITY) * phase for phase in crowded[0]),
+        products=crowded[1],
     )
+
+
+def phase_shares(size: float, columns: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Parts of the phases, and in each of them of the products."""
+    low, high = MANY
+    many = min(max(((columns + 1) ** 1.5 / size - low) / (high - low), 0.0), 1.0)
+    phases = tuple((1 - many) * few + many * more for few, more in zip(FEW_PHASES, MANY_PHASES, strict=True))
+    products = (1 - many) * FEW_PRODUCTS + many * MANY_PRODUCTS
+    return phases, (products, products, LAST_PRODUCTS)

@@ -9,12 +9,10 @@ from privreg.engines.base import Engine
 from privreg.estimators.private_linear.design import Design
 from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
 from privreg.estimators.private_linear.schedule import Schedule
-from privreg.estimators.private_linear.uncertainty import Directions
+from privreg.mechanisms.lengths import Lengths
+from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.spread import Spread
 from privreg.privacy.account import AdaptiveAccount
-
-WIDE_SIZE = 500  # S from which columns may get a second term: benchmarks/flagship.py, “no second terms for long tails”
-WIDE_ROOM = 1.5  # times the columns: what the data must be able to carry for that
 
 
 @dataclass(frozen=True)
@@ -29,22 +27,22 @@ class Setting:
     size: float  # S, what the data can carry
     schedule: Schedule
     kept: int  # of 2³² words: those that keep a record in a sample for choosing
+    wide: bool  # whether values are winsorised far out only
 
     def share(self, part: float) -> float:
         """μ² of this part of the budget."""
         return part * self.mu_squared
 
-    @property
-    def two_terms(self) -> bool:
-        """Whether columns may get a second term with wider limits."""
-        available, schedule = len(self.engine), self.schedule
-        return schedule.columns == available and self.size > WIDE_SIZE and WIDE_ROOM * available <= schedule.capacity
 
-    @property
-    def room(self) -> int:
-        """The most terms that there can be."""
-        columns = self.schedule.columns
-        return max(columns, min(2 * columns, self.schedule.capacity)) if self.two_terms else columns
+@dataclass(frozen=True)
+class Released:
+    """What a phase released, in which frame, and what is known of its bias."""
+
+    frame: Float64
+    theta: Float64  # where the gradient was taken
+    moments: Moments
+    reach: float  # the radius to which rows were shrunk, as a multiple of their root mean square
+    excess: float  # Σ (|u|·|r| − clip)⁺ over the records, as far as a histogram tells
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,12 @@ class State:
     squares: float = 1.0  # mean squared norm of a record in the frame
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))
-    directions: Directions | None = None
+    released: tuple[Released, ...] = ()  # by each phase
+    radius: float = 1.0  # to which the last phase shrank rows
+    usual: float = 1.0  # root mean square of rows there
+    lengths: Lengths | None = None  # of |u|·|r|, in the last phase that looked
     model: WinsorisedModel | None = None  # at the end
-    doubt: float = 1.0  # expected squared error of the model's slopes, as a part of their squared length
+    doubt: float = 1.0  # part of the slopes' squared length that noise alone might have
 
     def with_terms(self, terms: list[tuple[Term, float]], lost: list[int]) -> "State":
         """With these terms, of which the mean squares are given, and columns that have none."""

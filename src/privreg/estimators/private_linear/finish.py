@@ -1,0 +1,74 @@
+"""The last step: what predicts, how well it does, and the estimates to read."""
+
+from dataclasses import replace
+from math import hypot, sqrt
+
+import numpy as np
+
+from privreg._types import Float64
+from privreg.estimators.private_linear.design import Fit
+from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.private_linear.solve import Quality, solve
+from privreg.estimators.private_linear.state import Setting, State
+from privreg.mechanisms.mean import GRID, plan_clipped_sum
+
+CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
+NORMAL_HALF, NORMAL_TENTH = 0.674, 1.645  # what half, and nine tenths, of a normal law's sizes are below
+RESIDUAL_CLIP = 4.5  # residuals are clipped at so many of their deviations, to add up their squares,
+EXPLAINED_CLIP = (2.5, 1.5)  # and what they explain by so many of those of predictions and of residuals
+SHAPE = 0.4  # relative error of a variance that is read off quantiles as if of a normal law
+HIDDEN = 0.03  # relative error of a variance whose tail is clipped
+
+
+def finish(setting: Setting, state: State) -> State:
+    """A last step by the gradient alone, shrunk; then how well that fits, and estimates from all that was released."""
+    theta, doubt = shrunk(setting, state)
+    quality = measure(setting, state, theta)
+    estimates = solve(setting, state, quality)
+    model = WinsorisedModel(state.target, state.terms, theta, estimates)
+    return replace(state, model=model, doubt=doubt)
+
+
+def shrunk(setting: Setting, state: State) -> tuple[Float64, float]:
+    """θ for predictions: the step and the slopes are shrunk by how much of them may be noise, which is told, too."""
+    *_, before, last = state.released
+    frame, records, width = state.frame, setting.records, len(state.theta)
+    held = np.maximum(np.diag(last.moments.products) / records, 1.0)
+    step = last.moments.gradient / records / held
+    noise = last.moments.gradient_noise / records
+    kept = max(0.0, 1 - width * noise**2 / max(float(step @ step), 1e-300))
+    whitened = np.linalg.solve(frame, state.theta) + kept * step
+    constant = np.linalg.solve(frame, np.eye(width)[0])
+    constant *= (constant @ whitened) / (constant @ constant)
+    slopes = whitened - constant
+    noise = min(noise, before.moments.gradient_noise / records)
+    expected = (width - 1 + CAUTION * sqrt(2 * (width - 1))) * noise**2  # of the squared length, were it all noise
+    doubt = min(expected / max(float(slopes @ slopes), 1e-300), 1.0)
+    return frame @ (constant + (1 - doubt) * slopes), doubt
+
+
+def measure(setting: Setting, state: State, theta: Float64) -> Quality:
+    """The residual variance of a model, and how much of the target's variance it explains."""
+    assert state.lengths is not None
+    usual, most = state.usual, state.target.limit / state.target.unit
+    typical = max(state.lengths.quantile(0.5) / NORMAL_HALF, state.lengths.quantile(0.9) / NORMAL_TENTH) / usual
+    far = min(max(2 * state.spread.distance(0.9), state.spread.distance(0.98)) / state.target.unit, most)
+    squares = min(RESIDUAL_CLIP * typical, far) ** 2
+    bent = np.linalg.solve(state.frame, theta)
+    explained = float(bent @ state.released[-1].moments.products @ bent) / setting.records
+    of_fit, of_rest = EXPLAINED_CLIP
+    spread = min(max(sqrt(max(explained, 0.0)), 0.15), most)
+    gains = max(of_fit * spread * (of_fit * spread + 2 * of_rest * typical), far**2)
+    share = setting.share(setting.schedule.quality)
+    task = Fit(state.design, theta, squares, gains)
+    found = setting.engine.total(task, task.design.columns)
+    noisy = []
+    for name, total, clip in (("residual variance", found[:1], squares), ("explained variance", found[1:], gains)):
+        event = plan_clipped_sum(name, share, purpose="errors")
+        value = float(setting.account.gaussian(event, total)[0]) * clip / GRID
+        noisy.append((value / setting.records, clip * event.scale / event.grid / setting.records))
+    (residual, noise), (gain, gain_noise) = noisy
+    shape = SHAPE * typical**2  # a second opinion, which counts where the sum drowns in noise
+    weight = shape**2 / (shape**2 + noise**2)
+    residual = max(weight * residual + (1 - weight) * typical**2, 1e-12)
+    return Quality(residual, hypot(shape * noise / hypot(shape, noise), HIDDEN * residual), max(gain, 0.0), gain_noise)
