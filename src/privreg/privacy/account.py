@@ -146,9 +146,7 @@ class Account(ABC):
         above = np.triu_indices(event.width, 1)
         noisy[above] = self._noise.gaussian(products[above], event.off_scale)
         noisy += noisy.T
-        noisy[np.diag_indices(event.width)] = self._noise.gaussian(
-            np.diagonal(products).copy(), event.diagonal_scale
-        )
+        noisy[np.diag_indices(event.width)] = self._noise.gaussian(np.diagonal(products).copy(), event.diagonal_scale)
         return noisy, np.asarray(self._noise.gaussian(gradient, event.scale), np.float64)
 
     def propose_test_release(

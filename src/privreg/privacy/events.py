@@ -271,9 +271,10 @@ class Gaussian(Event):
 class GaussianMoments(Event):
     """Discrete Gaussian noise on Σ u·uᵀ, mirrored, and Σ u·r, for integer rows u and integers r.
 
-    With N² = `norm_squared` and a = `products`/PARTS, a record has |u|² ≤ N² and |u|²r² ≤ N⁴ − a·|u|⁴: a long row, which
-    moves the products most, has less room for its residual. The gradient gets noise of `scale`, products on the diagonal
-    `diagonal_scale` ≥ scale/√a, those above it `off_scale` ≥ diagonal_scale/√2. So no record costs more than N⁴/scale².
+    With N² = `norm_squared` and a = `products`/PARTS, a record has |u|² ≤ N² and |u|²r² ≤ N⁴ − a·|u|⁴: a long row,
+    which moves the products most, has less room for its residual. The gradient gets noise of `scale`, products on the
+    diagonal `diagonal_scale` ≥ scale/√a, those above it `off_scale` ≥ diagonal_scale/√2. So no record costs more than
+    N⁴/scale².
     Proof: docs/proofs/moments.md. Exact check: tests/mechanisms/test_moments.py.
     """
 

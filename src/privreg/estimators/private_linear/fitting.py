@@ -12,8 +12,8 @@ import numpy as np
 from privreg._format import listed
 from privreg.engines.base import TARGET, Engine, Ranking
 from privreg.estimators.private_linear.design import unexplained
-from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.finish import finish
+from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
 from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spread, widened
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule

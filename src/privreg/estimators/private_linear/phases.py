@@ -40,9 +40,7 @@ def moments(setting: Setting, state: State, phase: int) -> State:
     unit = first * RADIUS * usual  # the longest |u|·|r| of the first phase
     clips = (CLIPS if phase else np.ones(1)) * unit / radius
     event = plan_moments(f"phase {phase + 1}: products and gradient", width, share, parts)
-    task = Phase(
-        state.design, state.theta, state.frame, radius, clips, parts, unit, bounded=not phase, last=last
-    )
+    task = Phase(state.design, state.theta, state.frame, radius, clips, parts, unit, bounded=not phase, last=last)
     found = setting.engine.total(task, task.design.columns)
     at, excess = 0, 0.0
     if phase:

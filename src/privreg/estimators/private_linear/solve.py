@@ -1,8 +1,8 @@
 """One solve of everything that was released: unshrunk least squares on the winsorised table, with its uncertainty.
 
 With H the mean of a·aᵀ and c that of a·y over records, every phase released noisy F′HF and F′(c − Hθ) in a frame F.
-The last two phases are put together entry by entry, in the frame of the last, which is that of the one before turned and
-stretched. All this is post-processing: docs/uncertainty.md.
+The last two phases are put together entry by entry, in the frame of the last, which is that of the one before turned
+and stretched. All this is post-processing: docs/uncertainty.md.
 """
 
 from dataclasses import dataclass
