@@ -24,6 +24,8 @@ WIDEST = 3.0  # or in later phases to more, up to this,
 SHAKEN = 0.3  # as long as the noise of the products is expected to be at most this beside the products
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
 RIDGE = 0.8  # in units of the noise of the products
+CLIP_SIZE = 500  # the smallest S at which a histogram of lengths tells a better clip than the first phase's
+CROWDED = 0.04  # p^1.5/S from which predictions suffer more from noise than estimates do from bias
 DEAR = 2.0  # what noise counts for beside bias where the last clip is chosen: predictions suffer from it more
 MARGIN = 0.7  # part of the excess by which clipping may move the gradient, were all records clipped in one direction
 
@@ -49,8 +51,7 @@ def moments(setting: Setting, state: State, phase: int) -> State:
         )
         histogram = noisy_lengths(setting.account, lengths, found.lengths, unit, setting.records)
         excesses = histogram.excess(clips * radius)
-        noise = clips * radius / sqrt(share)
-        at = cheapest(noise, excesses, width) if last else nearest(clips * radius, histogram, unclipped(setting))
+        at = choose_clip(setting, histogram, clips * radius, excesses, clips * radius / sqrt(share), width, last)
         excess = float(excesses[at])
         state = replace(state, lengths=histogram)
     released = release_moments(setting.account, event, found.sums, radius, clips, at)
@@ -70,14 +71,18 @@ def unclipped(setting: Setting) -> float:
     return max(min(max(1 - enough / setting.size, low), high), 1 - CLIP_LARGE / setting.size)
 
 
-def nearest(clips: Float64, lengths: Lengths, level: float) -> int:
-    """The clip that is nearest to a quantile of the lengths."""
-    return int(np.abs(np.log(clips / lengths.quantile(level))).argmin())
+def choose_clip(
+    setting: Setting, lengths: Lengths, clips: Float64, excesses: Float64, noise: Float64, width: int, last: bool
+) -> int:
+    """Which clip is taken: that of the first phase, a quantile of the lengths, or what is best for estimates.
 
-
-def cheapest(noise: Float64, excesses: Float64, width: int) -> int:
-    """The clip with the best balance of noise, in each direction, and the bias that what is cut off may have there."""
-    return int((DEAR * noise**2 + (MARGIN * excesses) ** 2 / width).argmin())
+    For these noise, in each direction, is balanced with the bias that what is cut off may have there.
+    """
+    if setting.size < CLIP_SIZE:
+        return int(np.flatnonzero(CLIPS == 1)[0])
+    if last and width**1.5 < CROWDED * setting.size:
+        return int((DEAR * noise**2 + (MARGIN * excesses) ** 2 / width).argmin())
+    return int(np.abs(np.log(clips / lengths.quantile(unclipped(setting)))).argmin())
 
 
 def grow(state: State) -> State:

@@ -30,8 +30,8 @@ LENGTHS = (0.02, 0.04)
 QUALITY = 0.02
 # Of the rest, in each phase, and of that for Σ u·uᵀ in the first two and in the last: for few columns and for many, as
 # p^1.5/S goes from one of the ends to the other.
-FEW_PHASES, MANY_PHASES = (0.25, 0.25, 0.50), (0.32, 0.32, 0.36)
-FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.55
+FEW_PHASES, MANY_PHASES = (0.25, 0.25, 0.50), (0.30, 0.25, 0.45)
+FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.45
 LAST_PRODUCTS = 0.12
 MANY = (0.02, 0.06)
 
