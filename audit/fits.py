@@ -24,6 +24,7 @@ from privreg.cli.app import app
 from privreg.data.schema import Schema
 from privreg.engines import parquet
 from privreg.privacy.receipt import Receipt
+from privreg.results.release import release_of
 
 Released = tuple[dict[str, Any], Receipt]
 
@@ -85,6 +86,7 @@ def _fitted(
             released[use] = frozen(getattr(estimator, use)(others))
     if hasattr(estimator, "summary"):
         released["summary"] = str(estimator.summary())
+        released["release"] = json.dumps(release_of(estimator).to_dict())
     if hasattr(estimator, "save"):
         with tempfile.TemporaryDirectory() as folder:
             estimator.save(Path(folder) / "saved.json")

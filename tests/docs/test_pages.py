@@ -38,7 +38,7 @@ from plain_docstrings import rewrite  # noqa: E402
 def comparable(line, noisy):
     """A line without what depends on the width of columns, and without numbers if they may differ."""
     line = " ".join(line.replace("─", " ").split())
-    return re.sub(r"[-−+]?\d[\d,.]*(e[-+]?\d+)?%?|\binf\b|\bnan\b", "#", line) if noisy else line
+    return re.sub(r"(< )?[-−+]?\d[\d,.]*(e[-+]?\d+)?%?|\binf\b|\bnan\b", "#", line) if noisy else line
 
 
 def run_command(command, quoted, block):

@@ -58,5 +58,5 @@ def test_proofs_and_tests_that_are_named_exist():
 
 def test_the_python_example_runs(rng):
     example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
-    X = rng.normal(size=(200, 8))
+    X = rng.normal(size=(5000, 8))
     exec(example, {"X": X, "y": X[:, 0]})

@@ -6,6 +6,7 @@ import pytest
 
 from privreg import PrivateLinearRegression
 from privreg.results.release import release_of
+from privreg.results.statistics import Correlations, Described, JointTest
 from reports import HOSTILE, N, paper_release, private, survey
 
 
@@ -51,4 +52,11 @@ def hostile(flagship):
     """The same model with names that try to break out."""
     parts = [replace(flagship.coefficients[i % 2], feature=name) for i, name in enumerate(HOSTILE)]
     noted = [*flagship.notes, HOSTILE[0]]
-    return replace(flagship, target=HOSTILE[0], columns=HOSTILE, coefficients=parts, notes=noted, warnings=[HOSTILE[1]])
+    statistics = replace(
+        flagship.statistics,
+        joint_tests=[JointTest(name, 3.0, 2, 0.2) for name in HOSTILE],
+        description=[Described(name, 1.0, 0.0, 2.0, 1.0, 0.1, 0.5) for name in HOSTILE],
+        correlations=Correlations(HOSTILE, [[0.5] * len(HOSTILE)] * len(HOSTILE)),
+    )
+    told = {"coefficients": parts, "notes": noted, "warnings": [HOSTILE[1]], "statistics": statistics}
+    return replace(flagship, target=HOSTILE[0], columns=HOSTILE, **told)

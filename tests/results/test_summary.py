@@ -20,7 +20,7 @@ def test_what_it_says():
     assert lines[:3] == [
         "pay: PrivateLinearRegression",
         "A linear model of 4 of 5 features, from about 390 records.",
-        f"R² {model.r2_:.3f} ± 0.030, residual standard error {model.residual_error_:.3f} ± 0.082.",
+        f"R² {model.r2_:.3f} ± 0.030, residual standard error {model.residual_error_:.3f} ± 0.087.",
     ]
     head = lines.index(next(line for line in lines if line.startswith("feature")))
     assert lines[head].split("  ")[0] == "feature"

@@ -37,7 +37,11 @@ def labelled_square(values: Any, labels: Sequence[str]) -> Any:
 
 def row_labels(X: Any) -> Any:
     """The labels of the rows of a pandas frame; None for any other table."""
-    return X.index if _has_pandas() and type(X).__module__.partition(".")[0] == "pandas" else None
+    if not _has_pandas():
+        return None
+    import pandas as pd
+
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def _has_pandas() -> bool:

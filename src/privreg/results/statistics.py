@@ -23,6 +23,7 @@ class Described:
     low: float | None = None  # ends of the range that values are clipped to
     high: float | None = None
     mean: float | None = None  # of the clipped values
+    mean_error: float | None = None  # its standard error, by privacy noise and sampling
     std: float | None = None
     share: float | None = None  # of a level: the part of the records that have it
 

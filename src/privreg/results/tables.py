@@ -81,7 +81,7 @@ def _coefficient(c: Coefficient, errors: bool) -> Cells:
 def _described(row: Described) -> Cells:
     return {
         "column": _name(row.name),
-        "mean": Cell("" if row.mean is None else number(row.mean, 4), row.mean),
+        "mean": Cell(supported(row.mean, row.mean_error), row.mean),
         "std. deviation": Cell("" if row.std is None else number(row.std, 3), row.std),
         "share": Cell("" if row.share is None else tenths_percent(round(1000 * row.share)), row.share),
         "clipped to": Cell(span(row.low, row.high), row.low),

@@ -68,12 +68,13 @@ def _in_model(model: WinsorisedModel, features: Sequence[Feature]) -> _Single:
     """What estimates tell of columns, and of levels, that stand alone."""
     found: _Single = {}
     if model.estimates is not None:
-        means, variances = model.estimates.products[0], _variances(model.estimates)
+        means, errors = model.estimates.products[0], model.estimates.product_error[0]
+        variances = _variances(model.estimates)
         for i, place in enumerate(model.estimates.places[1:], 1):
             term = model.terms[place - 1]
             feature = features[term.column]
             if not feature.times:
-                found[feature.parts[0]] = _scaled(feature.name, term.scale, means[i], variances[i])
+                found[feature.parts[0]] = _scaled(feature.name, term.scale, (means[i], errors[i]), variances[i])
     return found
 
 
@@ -85,16 +86,16 @@ def _target(model: WinsorisedModel, name: str) -> Described:
     with np.errstate(all="ignore"):
         mean = float(estimates.products[0] @ estimates.theta)
         explained = float(estimates.theta @ estimates.products @ estimates.theta) - mean * mean
-    return _scaled(name, model.target, mean, max(explained, 0.0) + estimates.residual)
+    return _scaled(name, model.target, (mean, np.nan), max(explained, 0.0) + estimates.residual)
 
 
-def _scaled(name: str, scale: Scale, mean: float, variance: float) -> Described:
-    """Values that lie in the range are those of clipped ones; noise must not carry a mean beyond it."""
+def _scaled(name: str, scale: Scale, mean: tuple[float, float], variance: float) -> Described:
+    """From scaled values: a mean with its error, and a variance. Noise must not carry a mean beyond the range."""
     low, high = scale.centre - scale.limit, scale.centre + scale.limit
     with np.errstate(all="ignore"):
-        mean = min(max(scale.centre + scale.unit * float(mean), low), high)
-        values = scale.centre, low, high, mean, scale.unit * sqrt(variance) if variance >= 0 else np.nan
-    return Described(name, *map(_finite, values))
+        middle, error = scale.centre + scale.unit * float(mean[0]), scale.unit * float(mean[1])
+        spread = scale.unit * sqrt(variance) if variance >= 0 else np.nan
+    return Described(name, *map(_finite, (scale.centre, low, high, min(max(middle, low), high), error, spread)))
 
 
 def _variances(estimates: Estimates) -> Float64:
