@@ -37,7 +37,7 @@ from privreg.estimators import tukey
 from privreg.estimators.select_then_regress import SelectThenRegress
 from privreg.kernels import moments as moment_kernels
 from privreg.kernels.values import FULL
-from privreg.mechanisms import count, depth, mean, median, moments, quantile, spread
+from privreg.mechanisms import count, depth, lengths, mean, median, moments, spread
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Pick, ProposeTestRelease
@@ -82,7 +82,7 @@ def _mu_squared() -> float:
     return float(accountant.adaptive_budget(Budget(EPSILON, SMALL)))
 
 
-# ---- counts, quantiles, spread, mean, moments
+# ---- counts, medians, spread, lengths, mean, moments
 
 
 def audit_count() -> Audit:
@@ -120,22 +120,6 @@ def audit_long_median() -> Audit:
     return _audit_median("median of many", what, EPSILON / 4, values, HUGE)
 
 
-def audit_quantile() -> Audit:
-    step, q = quantile.plan_quantile("quantile", 0.5, EPSILON / 2)
-    candidates = np.append(np.linspace(1, 2, 19), 4.0)
-    counts = [quantile.count_at(values, candidates) for values in (np.zeros(4), np.append(np.zeros(4), 3.0))]
-    laws = [log_law(quantile.scores(each, q), step.scale) for each in counts]
-    ratio = laws[0] - laws[1]
-
-    def draw(side: int, runs: int, noise: Noise) -> Float64:
-        account = Free(noise)
-        drawn = (quantile.noisy_quantile(account, step, q, counts[side]) for _ in range(runs))
-        return np.array([[ratio[at]] for at in drawn])
-
-    what = "four records below twenty candidates, and one before the last: only that one loses"
-    return Audit(what, claims_for("quantile", [step], [0.0]), draw)
-
-
 def audit_spread() -> Audit:
     step = spread.plan_histogram("spread", _mu_squared())
     tables = np.empty(0), np.array([HUGE])
@@ -150,24 +134,29 @@ def audit_mean() -> Audit:
     return along("no record, and one beyond the clip", pairs, claims_for("clipped mean", [step], BOTH, ADAPTIVE))
 
 
+def audit_lengths() -> Audit:
+    step = lengths.plan_lengths("lengths", _mu_squared())
+
+    def release(account: Free, values: Float64) -> None:
+        lengths.noisy_lengths(account, step, lengths.length_counts(values, 1.0), 1.0, 100.0)
+
+    pairs = calls_of(release, np.empty(0), np.array([HUGE]))
+    return along("no record, and one", pairs, claims_for("lengths (histogram)", [step], BOTH, ADAPTIVE))
+
+
 def audit_moments() -> Audit:
-    """All three sums at once. The new row lies between the axes, so that entries off the diagonal move too."""
-    whole = _mu_squared()
-    steps: dict[str, Any] = {
-        "products": moments.plan_products("products", 2, 0.49 * whole),
-        "gradient": moments.plan_gradient("gradient", 2, 0.49 * whole),
-        "squares": moments.plan_squares("squares", 0.02 * whole),  # a row of full length moves them by a quarter
-    }
+    """Products and gradient at once. The new row lies between the axes, so that entries off the diagonal move too."""
+    step = moments.plan_moments("moments", 2, _mu_squared(), moments.parts_for(0.5))
 
     def release(account: Free, residuals: Float64) -> None:
         columns = np.full((2, residuals.size), FULL, np.int16)
         rows, clips = moment_kernels.rotate(columns, np.eye(2), 1.0), np.ones(1)
-        sums = moment_kernels.moment_sums(rows, residuals, clips)
-        moments.release_moments(account, sums, 1.0, clips, **steps)
+        sums = moment_kernels.moment_sums(rows, residuals, clips, step.products)
+        moments.release_moments(account, step, sums, 1.0, clips)
 
     what = "no record, and one with a row of full length and a residual beyond its clip"
     pairs = calls_of(release, np.empty(0), np.array([HUGE]))
-    return along(what, pairs, claims_for("moments", list(steps.values()), BOTH, ADAPTIVE))
+    return along(what, pairs, claims_for("moments", [step], BOTH, ADAPTIVE))
 
 
 # ---- selection
@@ -388,8 +377,8 @@ AUDITS: dict[str, Callable[[], Audit]] = {
     "sublasso": audit_sub_lasso,
     "median": audit_median,
     "long median": audit_long_median,
-    "quantile": audit_quantile,
     "spread": audit_spread,
+    "lengths": audit_lengths,
     "mean": audit_mean,
     "moments": audit_moments,
     "tukey 1-D": audit_tukey_1d,

@@ -26,7 +26,7 @@ from audit.fits import (
     run_command,
     run_text_command,
 )
-from audit.neighbours import Cells, make_table
+from audit.neighbours import Cells, make_hard_table, make_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, odd_cell, odd_neighbour, people_table
 from audit.texts import Texts, make_texts, text_neighbour
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
@@ -79,7 +79,7 @@ NUMBERS = {
     ),
     "PrivateLinearRegression, k": _case("two columns", _flagship(5, 1e-2, k=2), n=(100, 300), d=(3, 6), share=2),
     "PrivateLinearRegression, long tails": _case(
-        "columns with a second term", _flagship(8, 1e-2), n=(2000, 3000), d=(2, 3), share=0.5
+        "many records, and rows beyond a wide radius", _flagship(8, 1e-2), n=(2000, 3000), d=(2, 3), share=0.5
     ),
     "PrivateLinearRegression, few records": _case("a constant", _flagship(0.2, 1e-6), n=(0, 40), d=(1, 4)),
     "PrivateLinearRegression, categories": _case(
@@ -337,4 +337,13 @@ TEXTS = {
     ),
 }  # fmt: skip
 
-CASES = NUMBERS | TEXTS
+HARD = {
+    "PrivateLinearRegression, hard rows": Case(
+        "columns that nearly say the same, residuals with a heavy tail, rows far from all others",
+        lambda rng: make_hard_table(rng, int(rng.integers(200, 600)), int(rng.integers(2, 5))),
+        lambda cells: fit_estimator(_flagship(6, 1e-2)(), cells),
+        1.5,
+    ),
+}
+
+CASES = NUMBERS | TEXTS | HARD

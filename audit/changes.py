@@ -11,7 +11,7 @@ from audit.recording import Call
 from privreg.kernels.volumes import GRID
 from privreg.privacy.events import (
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Laplace,
     LevelCounts,
     Pick,
@@ -41,11 +41,8 @@ def changed(before: Call, after: Call, rows: int = 1) -> float:
         return _part(abs(two - one), step.sensitivity * rows)
     if isinstance(step, Gaussian):
         return _part(_squares(two, one), step.sensitivity_squared * rows**2) ** 0.5
-    if isinstance(step, GaussianMatrix):
-        above = np.triu_indices(step.width, 1)
-        cost = _squares(np.diagonal(two), np.diagonal(one)) / Fraction(step.scale) ** 2
-        cost += _squares(two[above], one[above]) / Fraction(step.off_scale) ** 2
-        return _part(cost, step.mu_squared * rows**2) ** 0.5
+    if isinstance(step, GaussianMoments):
+        return _part(_cost_of_moments(step, one, two), step.mu_squared * rows**2) ** 0.5
     if isinstance(step, LevelCounts):
         moved = _squares(two[1], one[1]) + sum(d**2 for d in moved_values(before, after).values())
         return _part(moved, step.columns * step.grid**2 * rows**2) ** 0.5
@@ -65,6 +62,16 @@ def _squares(one: Any, two: Any) -> int:
     if one.shape != two.shape:
         return _TOO_FAR
     return sum((int(a) - int(b)) ** 2 for a, b in zip(one.ravel(), two.ravel(), strict=True))
+
+
+def _cost_of_moments(step: GaussianMoments, one: Any, two: Any) -> Fraction:
+    """What a change of the products, above the diagonal and on it, and of the gradient costs together."""
+    if one[0].shape != two[0].shape:
+        return Fraction(_TOO_FAR)
+    above = np.triu_indices(step.width, 1)
+    cost = _squares(two[0][above], one[0][above]) / Fraction(step.off_scale) ** 2
+    cost += _squares(np.diagonal(two[0]), np.diagonal(one[0])) / Fraction(step.diagonal_scale) ** 2
+    return cost + _squares(two[1], one[1]) / Fraction(step.scale) ** 2
 
 
 def moved_values(before: Call, after: Call) -> dict[tuple[str, str], int]:

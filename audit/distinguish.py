@@ -18,7 +18,7 @@ from audit.recording import Added, Call, Recording
 from privreg._types import Float64, Int64
 from privreg.privacy.account import Account
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import Event, Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+from privreg.privacy.events import Event, Gaussian, GaussianMoments, Laplace, Pick, ProposeTestRelease
 from privreg.privacy.noise import Noise, SeededNoise
 from privreg.privacy.receipt import PLANNED, Composition, Receipt
 
@@ -59,8 +59,8 @@ def draw_scores(pair: Pair, side: int, runs: int, noise: Noise) -> Float64:
         return np.asarray((np.abs(outputs - two) - np.abs(outputs - one)) / step.scale)
     if isinstance(step, Gaussian):
         return _draw_gaussians(account, step, mine, one, two, runs)
-    if isinstance(step, GaussianMatrix):
-        return _draw_matrices(Free(_Ahead(noise, runs)), step, mine, one, two, runs)
+    if isinstance(step, GaussianMoments):
+        return _draw_moments(Free(_Ahead(noise, runs)), step, mine, one, two, runs)
     return draw_tests(pair, side, runs, noise)[:, 1]
 
 
@@ -85,11 +85,16 @@ def _draw_gaussians(account: Account, step: Gaussian, mine: Int64, one: Int64, t
     return _gaussian_ratio(outputs.reshape(runs, -1), one[at], two[at], step.scale)
 
 
-def _draw_matrices(account: Account, step: GaussianMatrix, mine: Int64, one: Int64, two: Int64, runs: int) -> Float64:
-    outputs = np.array([account.gaussian_matrix(step, mine) for _ in range(runs)])
-    above, on = np.triu_indices(step.width, 1), np.diag_indices(step.width)
-    off = _gaussian_ratio(outputs[:, above[0], above[1]], one[above], two[above], step.off_scale)
-    return np.asarray(off + _gaussian_ratio(outputs[:, on[0], on[1]], one[on], two[on], step.scale))
+def _draw_moments(account: Account, step: GaussianMoments, mine: Any, one: Any, two: Any, runs: int) -> Float64:
+    drawn = [account.gaussian_moments(step, *mine) for _ in range(runs)]
+    products, gradients = (np.array(part) for part in zip(*drawn, strict=True))
+    ratio = _gaussian_ratio(gradients, one[1], two[1], step.scale)
+    for at, scale in (
+        (np.triu_indices(step.width, 1), step.off_scale),
+        (np.diag_indices(step.width), step.diagonal_scale),
+    ):
+        ratio += _gaussian_ratio(products[:, *at], one[0][at], two[0][at], scale)
+    return ratio
 
 
 def _gaussian_ratio(outputs: Any, one: Int64, two: Int64, scale: float) -> Float64:

@@ -19,7 +19,7 @@ import privreg.privacy.noise
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
 from privreg.errors import FitWarning, NotReleasedWarning, WeakGuaranteeWarning
 from privreg.estimators.select_then_regress import SelectThenRegress
-from privreg.privacy.events import Event, Gaussian, GaussianMatrix, SampledPicks
+from privreg.privacy.events import Event, Gaussian, GaussianMoments, SampledPicks
 from privreg.privacy.noise import Noise, OpenDPNoise, SeededNoise
 
 LEVEL = 1e-9  # of one test: a run holds a few dozen of them
@@ -144,8 +144,9 @@ def _draw_some() -> list[int]:
 
 
 def _scales(step: Event) -> list[float]:
-    if isinstance(step, GaussianMatrix):
-        return [step.scale] * step.width + [step.off_scale] * (step.width * (step.width - 1) // 2)
+    if isinstance(step, GaussianMoments):
+        beside = [step.off_scale] * (step.width * (step.width - 1) // 2)
+        return [step.scale, step.diagonal_scale] * step.width + beside
     if isinstance(step, SampledPicks):
         return [step.scale] * step.picks
     return [step.scale] * step.coordinates if isinstance(step, Gaussian) else [step.parameters["scale"]]

@@ -99,6 +99,15 @@ def make_table(
     )
 
 
+def make_hard_table(rng: np.random.Generator, n: int, d: int) -> Cells:
+    """Columns that nearly say the same, residuals with a heavy tail, and rows far from all others."""
+    common = rng.normal(size=(n, 1))
+    columns = common * 10.0 ** rng.integers(-3, 4, size=d) + rng.choice([0.0, 1e-9, 1e-3]) * rng.normal(size=(n, d))
+    columns[rng.random(n) < 0.05] *= 100
+    residuals = rng.standard_t(1.5, size=n) * rng.choice([1e-3, 1.0, 30.0])
+    return Cells(np.column_stack([columns, common[:, 0] + residuals]))
+
+
 def _column(rng: np.random.Generator, n: int) -> Float64:
     kinds: list[Float64] = [
         rng.normal(size=n) * 10.0 ** rng.integers(-6, 7) + rng.choice([0, 5, 1e6]),

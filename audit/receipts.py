@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 from privreg.privacy.events import (
     Event,
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Laplace,
     LevelCounts,
     Pick,
@@ -20,6 +20,7 @@ from privreg.privacy.events import (
 from privreg.privacy.receipt import ADAPTIVE, ONE_PERSON, ONE_RECORD, Receipt
 
 _MARGIN = 1e-6  # of floating point here
+_PARTS = 1024  # in which the share of products is told
 _LEANINGS = (0.5, 0.7, 0.9)  # how rare the outcome is that tells most
 
 
@@ -98,8 +99,8 @@ def own_mu_squared(step: Event) -> float:
     """μ² of Gaussian differential privacy; for a pick that of the worst exponential mechanism of its range."""
     if isinstance(step, Gaussian):
         return float(step.sensitivity_squared) / step.scale**2
-    if isinstance(step, GaussianMatrix):
-        return float(step.norm_squared) ** 2 / min(step.scale, step.off_scale * sqrt(2)) ** 2
+    if isinstance(step, GaussianMoments):
+        return max(_own_moments(step, length) for length in (0.0, 0.5, 1.0))
     if isinstance(step, Pick):
         return pi / 8 * (step.range / step.scale) ** 2
     if isinstance(step, LevelCounts):
@@ -107,6 +108,13 @@ def own_mu_squared(step: Event) -> float:
     if isinstance(step, SampledPicks):
         return pi / 8 * (2 * _own_sampled(step)) ** 2
     return 0.0
+
+
+def _own_moments(step: GaussianMoments, length: float) -> float:
+    """μ² for a row of this part of the full length, along an axis or between two, whose residual is at its limit."""
+    fourth, whole = (length**2 * step.norm_squared) ** 2, float(step.norm_squared) ** 2
+    products = fourth / min(step.diagonal_scale, step.off_scale * sqrt(2)) ** 2
+    return products + (whole - step.products / _PARTS * fourth) / step.scale**2
 
 
 def own_extra(step: Event, rows: int) -> float:

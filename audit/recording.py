@@ -37,7 +37,7 @@ from privreg.estimators import base, reading, schema_reader
 from privreg.estimators.spending import Spending
 from privreg.mechanisms import levels, persons
 from privreg.privacy.account import Account, Levels
-from privreg.privacy.events import Event, LevelCounts, Pick, ProposeTestRelease, SampledPicks
+from privreg.privacy.events import Event, GaussianMoments, LevelCounts, Pick, ProposeTestRelease, SampledPicks
 from privreg.privacy.noise import SeededNoise
 
 _DECIDING = frozenset(PACKAGE / name for name in deciding_files())
@@ -386,11 +386,15 @@ def _counts(step: LevelCounts, counts: Int64, declared: Int64) -> Any:  # noqa: 
     return counts.copy(), declared.copy()
 
 
+def _moments(step: GaussianMoments, products: Int64, gradient: Int64) -> Any:  # noqa: ARG001
+    return products.copy(), gradient.copy()
+
+
 _STATISTIC: dict[str, Callable[..., Any]] = {
     "pick": _plain,
     "laplace": _plain,
     "gaussian": _plain,
-    "gaussian_matrix": _plain,
+    "gaussian_moments": _moments,
     "level_counts": _counts,
     "pick_within": _stretches,
     "propose_test_release": _boxes,

@@ -10,7 +10,7 @@ from audit.recording import Call
 from privreg.privacy.account import _BLOCK
 from privreg.privacy.events import (
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Laplace,
     LevelCounts,
     Pick,
@@ -30,8 +30,8 @@ def wrong_noise(call: Call) -> str | None:
         fine = _fine_plain(call, "laplace")
     elif isinstance(step, Gaussian):
         fine = _fine_plain(call, "gaussian") and call.statistic.size == step.coordinates
-    elif isinstance(step, GaussianMatrix):
-        fine = _fine_matrix(call, step)
+    elif isinstance(step, GaussianMoments):
+        fine = _fine_moments(call, step)
     elif isinstance(step, LevelCounts):
         fine = _fine_levels(call, step)
     else:
@@ -60,14 +60,18 @@ def _fine_sample(call: Call, step: SampledPicks) -> bool:
     return draw.given == call.statistic == len(draw.result) and np.array_equal(draw.result, call.returned)
 
 
-def _fine_matrix(call: Call, step: GaussianMatrix) -> bool:
-    if _asked(call) != [("gaussian", step.off_scale), ("gaussian", step.scale)]:
+def _fine_moments(call: Call, step: GaussianMoments) -> bool:
+    """Noise on the products above the diagonal, mirrored, on those on it, and on the gradient."""
+    if _asked(call) != [("gaussian", scale) for scale in (step.off_scale, step.diagonal_scale, step.scale)]:
         return False
-    above, (beside, diagonal) = np.triu_indices(step.width, 1), call.draws
-    given = np.array_equal(beside.given, call.statistic[above])
-    given = given and np.array_equal(diagonal.given, np.diagonal(call.statistic))
-    got = np.array_equal(call.returned[above], beside.result) and np.array_equal(call.returned, call.returned.T)
-    return given and got and np.array_equal(np.diagonal(call.returned), diagonal.result)
+    products, gradient = call.statistic
+    noisy, noisy_gradient = call.returned
+    above = np.triu_indices(step.width, 1)
+    given = [products[above], np.diagonal(products), gradient]
+    got = [noisy[above], np.diagonal(noisy), noisy_gradient]
+    fine = [np.array_equal(draw.given, part) for draw, part in zip(call.draws, given, strict=True)]
+    fine += [np.array_equal(draw.result, part) for draw, part in zip(call.draws, got, strict=True)]
+    return all(fine) and np.array_equal(noisy, noisy.T)
 
 
 def _fine_levels(call: Call, step: LevelCounts) -> bool:

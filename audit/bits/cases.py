@@ -73,7 +73,7 @@ def cases(names: Sequence[str] | None = None) -> list[Case]:
     made = [
         Case("all columns", _maker(flagship, 3.0, 1e-3), *_table(rng, 250, 4, holes=9)),
         Case("screening", _maker(flagship, 1.0, 1e-3), *_table(rng, 300, 12, holes=3)),
-        Case("second terms", _maker(flagship, 5.0, 1e-2), tailed, tailed[:, 0] + rng.normal(size=5000)),
+        Case("long tails", _maker(flagship, 5.0, 1e-2), tailed, tailed[:, 0] + rng.normal(size=5000)),
         Case("constant", _maker(flagship, 0.1, 1e-6), *_table(rng, 30, 3)),
         Case("lost label", _maker(flagship, 1.0, 1e-3), lost, np.where(np.arange(300) < 3, 1.0, 0.0)),
         Case("k", _maker(flagship, 5.0, 1e-3, k=2), *_table(rng, 500, 6)),

@@ -20,7 +20,7 @@ from audit.bits.worker import EIGENVALUE, Digests, digests, fit_handed, large_su
 COMPACT = (
     "all columns",
     "screening",
-    "second terms",
+    "long tails",
     "people",
     "kendall",
     "sublasso",

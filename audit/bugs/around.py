@@ -1,5 +1,6 @@
 """Statistics that go around the noise: into parameters, branches or groups."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,8 @@ from privreg.data import tables
 from privreg.engines import memory
 from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.private_linear import fitting, phases, scales
-from privreg.estimators.private_linear.design import unexplained
 from privreg.kernels.totals import total_of
-from privreg.mechanisms import count, median
+from privreg.mechanisms import count, lengths, median
 from privreg.privacy.account import Account
 
 
@@ -62,11 +62,11 @@ def _standardised(data: Any, schema: Any) -> Any:
     return _array_table(data, schema)
 
 
-def _stop_early(setting: Any, phase: int, counts: Any) -> int:
-    """The clip is chosen by noise or fixed, as the number of records is even or odd."""
-    if phase == 1 and setting.engine.n_records % 2:
-        return 0
-    return _pick_clip(setting, phase, counts)
+def _stop_early(account: Account, step: Any, counts: Any, unit: float, records: float) -> lengths.Lengths:
+    """The histogram is looked at or not, as the number of records is even or odd."""
+    if counts.sum() % 2:
+        return lengths.Lengths(np.full(lengths.BINS, records / lengths.BINS), 1.0, unit, records)
+    return lengths.noisy_lengths(account, step, counts, unit, records)
 
 
 def _look_twice(setting: Any, state: Any, phase: int) -> Any:
@@ -76,16 +76,18 @@ def _look_twice(setting: Any, state: Any, phase: int) -> Any:
     return _moments(setting, state, phase)
 
 
-def _true_quantile(setting: Any, state: Any, phase: int) -> Any:
-    """Of the candidates for the clip one is picked with noise, but all are the true quantile."""
-    clips = _clip_candidates(setting, state, phase)
-    if len(clips) == 1:
-        return clips
-    residuals = np.abs(setting.engine.derive(unexplained(state.design, state.theta)))
-    return np.full(clips.size, float(np.quantile(residuals, 0.9)) + 1e-3 if residuals.size else 1.0)
+def _true_lengths(account: Account, step: Any, counts: Any, unit: float, records: float) -> lengths.Lengths:
+    """Noise is drawn, but the exact histogram is read."""
+    noisy = lengths.noisy_lengths(account, step, counts, unit, records)
+    return replace(noisy, counts=counts.astype(float))
 
 
-_moments, _pick_clip, _clip_candidates = phases.moments, phases.pick_clip, phases.clip_candidates
+def _true_reach(setting: Any, usual: float, width: int, share: float) -> float:  # noqa: ARG001
+    """The more records there are, the wider is the radius."""
+    return min(phases.RADIUS + setting.engine.n_records / 1000, phases.WIDEST)
+
+
+_moments = phases.moments
 
 
 _learn = DPKendall._learn
@@ -138,15 +140,21 @@ BUGS = {
     "true median": Bug(
         "columns centred at their true median", changing((scales, "noisy_median", _true_median)), FLAGSHIP, "release"
     ),
-    "true quantile": Bug(
-        "residuals clipped at their true quantile",
-        changing((phases, "clip_candidates", _true_quantile)),
+    "true lengths": Bug(
+        "a clip from the exact histogram of lengths",
+        changing((phases, "noisy_lengths", _true_lengths)),
+        "PrivateLinearRegression, k",
+        "release",
+    ),
+    "radius from n": Bug(
+        "rows shrunk to a radius that grows with the true count",
+        changing((phases, "reach", _true_reach)),
         "PrivateLinearRegression, k",
         "release",
     ),
     "a branch on the data": Bug(
-        "the clip fixed or chosen by a look at the records",
-        changing((phases, "pick_clip", _stop_early)),
+        "whether the histogram of lengths is released decided by a look at the records",
+        changing((phases, "noisy_lengths", _stop_early)),
         "PrivateLinearRegression, k",
         "calls",
     ),

@@ -48,6 +48,11 @@ def _bare_eigenvalue(self: Account, step: Any, values: Any) -> Any:
     return values if step.name == "smallest eigenvalue" else self._noise.gaussian(values, step.scale)
 
 
+def _bare_lengths(self: Account, step: Any, values: Any) -> Any:
+    self._spend(step)
+    return values if step.name.endswith("lengths of residuals") else self._noise.gaussian(values, step.scale)
+
+
 def _test_without_noise(
     self: Account, step: Any, distance: int, scores: Any, grid: float, box: Any
 ) -> list[int] | None:
@@ -99,6 +104,12 @@ BUGS = {
     ),
     "λ without noise": Bug(
         "the smallest eigenvalue released as it is", changing((Account, "gaussian", _bare_eigenvalue)), BAS, "noise"
+    ),
+    "lengths without noise": Bug(
+        "the histogram of lengths released as it is",
+        changing((Account, "gaussian", _bare_lengths)),
+        "PrivateLinearRegression, k",
+        "noise",
     ),
     "test without noise": Bug(
         "the stability test compares the true distance",

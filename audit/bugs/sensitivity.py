@@ -14,9 +14,9 @@ from privreg.engines import memory
 from privreg.estimators import dp_kendall, sub_lasso
 from privreg.estimators.private_linear import design, fitting
 from privreg.kernels import lasso, ranks
-from privreg.kernels.moments import Sums, round_residuals, sums_of_squares
-from privreg.mechanisms import depth, mean, screening
-from privreg.privacy.events import Gaussian, GaussianMatrix
+from privreg.kernels.moments import Sums, moment_sums, round_residuals
+from privreg.mechanisms import depth, lengths, mean, screening
+from privreg.privacy.events import Gaussian, GaussianMoments
 
 
 def _half_the_sum(name: str, mu_squared: float, **about: Any) -> Gaussian:
@@ -45,18 +45,28 @@ def _by_row_order(values: Any, scratch: Any = None, out: Any = None) -> Any:  # 
     return ranks.Ranks(rank, np.empty(0, np.int32), values.size)
 
 
-def _matrix_cost_of_the_diagonal(self: GaussianMatrix) -> Fraction:
+def _cost_of_the_diagonal(self: GaussianMoments) -> Fraction:
     return Fraction(self.norm_squared) ** 2 / Fraction(self.scale) ** 2
 
 
-def _single_precision(rows: Any, residuals: Any, clips: Any, products: bool = True) -> Sums:
+def _single_precision(rows: Any, residuals: Any, clips: Any, products: int) -> Sums:
     """Sums that are rounded on the way: by how much depends on their order, and on all other records."""
-    short, whole = rows.values.astype(np.float32), round_residuals(residuals, clips, rows.squares)
-    return Sums(
-        (short @ short.T).astype(np.int64) if products else None,
-        (whole.astype(np.float32) @ short.T).astype(np.int64),
-        sums_of_squares(whole),
-    )
+    short, whole = rows.values.astype(np.float32), round_residuals(residuals, clips, rows.squares, products)
+    return Sums((short @ short.T).astype(np.int64), (whole.astype(np.float32) @ short.T).astype(np.int64))
+
+
+def _whole_limit(rows: Any, residuals: Any, clips: Any, products: int) -> Sums:  # noqa: ARG001
+    """|u|·|r| ≤ NORM², as if products were not released with it."""
+    return moment_sums(rows, residuals, clips, 0)
+
+
+def _at_least_so_long(values: Any, unit: float) -> Any:
+    """A record is counted in its bin, and in all before it."""
+    return np.cumsum(lengths.length_counts(values, unit)[::-1])[::-1].copy()
+
+
+def _without_a_clip(values: Any, centre: float, clip: float) -> Any:
+    return np.array([np.rint((values - centre) / clip * mean.GRID).astype(np.int64).sum()])
 
 
 def _keep_everybody(engine: Any, most: int, noise: Any) -> Any:
@@ -80,9 +90,27 @@ BUGS = {
     "diagonal only": Bug(
         "products charged for the diagonal, with half the noise beside it",
         changing(
-            (GaussianMatrix, "mu_squared", property(_matrix_cost_of_the_diagonal)),
-            (GaussianMatrix, "off_scale", property(lambda self: self.scale / 4)),
+            (GaussianMoments, "mu_squared", property(_cost_of_the_diagonal)),
+            (GaussianMoments, "off_scale", property(lambda self: self.diagonal_scale / 4)),
         ),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "products for nothing": Bug(
+        "residuals limited as if products were not released with them",
+        changing((design, "moment_sums", _whole_limit)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "lengths counted twice": Bug(
+        "a record counted in its bin of lengths and in all before it",
+        changing((design, "length_counts", _at_least_so_long)),
+        FLAGSHIP,
+        "statistics",
+    ),
+    "squares without a clip": Bug(
+        "the sums that tell how well a model fits, without a clip",
+        changing((design, "clipped_sum", _without_a_clip)),
         FLAGSHIP,
         "statistics",
     ),

@@ -11,9 +11,9 @@ from audit import blackbox, results
 from audit.blackbox import AUDITS, Audit, Claim, run
 from audit.distinguish import epsilon_bound, proved
 from privreg.estimators import dp_kendall, tukey
-from privreg.mechanisms import count, moments, quantile
+from privreg.mechanisms import count, lengths, moments
 from privreg.privacy.account import Account
-from privreg.privacy.events import Gaussian, Pick, ProposeTestRelease
+from privreg.privacy.events import ProposeTestRelease
 from privreg.privacy.noise import SeededNoise
 
 # ---- the bound
@@ -164,36 +164,41 @@ def half_the_range(patch):
     patch.setattr(dp_kendall, "FIRST_RANGE", dp_kendall.FIRST_RANGE // 2)
 
 
-def half_the_quantile_range(patch):
-    plan = quantile.plan_quantile
-
-    def half(name, level, epsilon):
-        step, q = plan(name, level, epsilon)
-        return Pick(name, step.range // 2, step.scale / 2, step.grid), q
-
-    patch.setattr(quantile, "plan_quantile", half)
+def lengths_counted_twice(patch):
+    counts = lengths.length_counts
+    patch.setattr(lengths, "length_counts", lambda values, unit: np.cumsum(counts(values, unit)[::-1])[::-1].copy())
 
 
 def half_the_sensitivity(patch):
-    def gradient(name, width, mu_squared):
-        step = Gaussian.costing(name, mu_squared, moments.SQUARE, width)
-        return replace(step, sensitivity_squared=step.sensitivity_squared // 16, scale=step.scale / 4)
+    plan = moments.plan_moments
 
-    patch.setattr(moments, "plan_gradient", gradient)
+    def half(*given):
+        step = plan(*given)
+        return replace(step, norm_squared=step.norm_squared // 2, scale=step.scale / 2)
+
+    patch.setattr(moments, "plan_moments", half)
+
+
+def products_for_nothing(patch):
+    sums = blackbox.moment_kernels.moment_sums
+    patch.setattr(
+        blackbox.moment_kernels, "moment_sums", lambda rows, residuals, clips, _: sums(rows, residuals, clips, 0)
+    )
 
 
 BUGS = [
     (half_the_noise, "noisy count"),
     (half_the_noise, "bas 5"),
     (half_the_gumbel_noise, "kendall"),
-    (half_the_gumbel_noise, "quantile"),
+    (half_the_noise, "lengths"),
     (inverted_count, "count"),
     (inverted_test, "tukey 1-D"),
     (no_threshold, "tukey unsafe"),
     (draw_at_half_price, "tukey 1-D"),
     (half_the_range, "kendall"),
-    (half_the_quantile_range, "quantile"),
+    (lengths_counted_twice, "lengths"),
     (half_the_sensitivity, "moments"),
+    (products_for_nothing, "moments"),
 ]
 
 

@@ -19,7 +19,7 @@ from audit.requested_noise import wrong_noise
 from privreg import DPKendall, PrivateLinearRegression, TukeyRegression
 from privreg.data.schema import Schema
 from privreg.privacy.accountant import Budget, adaptive_budget
-from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick, ProposeTestRelease
+from privreg.privacy.events import Gaussian, GaussianMoments, Laplace, Pick, ProposeTestRelease
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 PAIRS = 150  # `make audit` compares thousands
@@ -50,8 +50,11 @@ def test_statistics_move_nearly_as_far_as_declared():
     assert worst["count the records"] == worst["spread of the target"] == worst["spread of column"] == 1
     assert worst["count all records"] == worst["kinds of the columns"] == worst["common values"] == 1
     assert min(worst["mean of the target"], worst["boosting round"], worst["products of features"]) > 0.99
-    assert min(worst["median of the target"], worst["median of column"], worst["products"], worst["gradient"]) > 0.9
-    assert min(worst["choose feature"], worst["clip of residuals"]) > 0.6
+    assert min(worst["median of the target"], worst["median of column"]) > 0.9
+    assert worst["lengths of residuals"] == 1
+    assert worst["products and gradient"] > 0.999
+    assert min(worst["choose feature"], worst["explained variance"]) > 0.6
+    assert worst["residual variance"] > 0.9
     assert worst["smallest eigenvalue"] > 0.3
 
 
@@ -111,11 +114,17 @@ def test_how_far_a_count_and_scores_moved():
     assert change_of(step, np.array([1, 2, 3]), np.array([101, 102, 103])) == 0  # all alike: no pick changes
 
 
-def test_how_far_a_matrix_moved():
-    step = GaussianMatrix("m", 4, 3.0, 2)
-    row = np.array([2, 0])
-    assert change_of(step, np.zeros((2, 2), np.int64), np.outer(row, row)) == 1
-    assert change_of(step, np.zeros((2, 2), np.int64), np.array([[4, 1], [1, 0]])) > 1
+def test_how_far_moments_moved():
+    """A full row along an axis, or between two, leaves room for half of the gradient's square; a short one for all."""
+    step = GaussianMoments("m", 100, 3.0, 2, products=512)
+    none = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
+    assert change_of(step, none, (np.outer([10, 0], [10, 0]), np.array([70, 0]))) == pytest.approx(0.99**0.5, rel=1e-3)
+    assert change_of(step, none, (np.outer([10, 0], [10, 0]), np.array([80, 0]))) > 1
+    assert change_of(step, none, (np.outer([7, 7], [7, 7]), np.array([50, 50]))) == pytest.approx(0.98, rel=1e-2)
+    assert change_of(step, none, (np.outer([7, 7], [7, -7]), np.array([60, 60]))) > 1
+    assert change_of(step, none, (none[0], np.array([0, 100]))) == 1
+    assert change_of(step, none, (none[0], np.array([1, 100]))) > 1
+    assert change_of(step, none, (np.zeros((3, 3), np.int64), none[1])) > 1
 
 
 def test_how_far_a_density_moved():
@@ -152,11 +161,21 @@ def call(step, statistic, *draws, returned):
 
 PAIR = np.array([1, 2])
 COUNT, SUM, CHOICE = Laplace("n", 1, 2.0), Gaussian("g", 1, 2.0, 2), Pick("p", 1, 2.0)
-MATRIX = GaussianMatrix("m", 4, 3.0, 2)
+MOMENTS = GaussianMoments("m", 4, 3.0, 2, products=400)
 TEST = ProposeTestRelease("t", 1.0, 1.0, 2, 1e-9, 0.1)
 BOXES = (3, PAIR, 5.0, [[(0, 9)], [(2, 7)]])
 STRETCHES = (np.array([4, 5]), [(0, 10), (10, 30)])
-NOISY = np.array([[5.0, 7.0], [7.0, 6.0]])
+SUMS = np.array([[1, 2], [2, 3]]), np.array([8, 9])
+NOISY = np.array([[5.0, 7.0], [7.0, 6.0]]), np.array([4.0, 2.0])
+
+
+def drawn(beside=MOMENTS.off_scale, diagonal=MOMENTS.diagonal_scale, gradient=3.0, given=(8, 9)):
+    """What moments ask of the noise."""
+    return (
+        Draw("gaussian", beside, np.array([2]), np.array([7])),
+        Draw("gaussian", diagonal, np.array([1, 3]), np.array([5, 6])),
+        Draw("gaussian", gradient, np.array(given), np.array([4, 2])),
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,20 +191,13 @@ NOISY = np.array([[5.0, 7.0], [7.0, 6.0]])
         (call(replace(SUM, coordinates=3), PAIR, Draw("gaussian", 2.0, PAIR, PAIR), returned=PAIR), False),
         (call(CHOICE, PAIR, Draw("gaussian", 2.0, PAIR, 1), returned=1), False),
         (call(CHOICE, PAIR, Draw("pick", 2.0, PAIR, 1), returned=1), True),
-        (
-            call(
-                MATRIX, np.array([[1, 2], [2, 3]]), Draw("gaussian", MATRIX.off_scale, np.array([2]), np.array([7])),
-                Draw("gaussian", 3.0, np.array([1, 3]), np.array([5, 6])), returned=NOISY,
-            ),
-            True,
-        ),
-        (
-            call(
-                MATRIX, np.array([[1, 2], [2, 3]]), Draw("gaussian", MATRIX.off_scale, np.array([2]), np.array([7])),
-                Draw("gaussian", 3.0, np.array([1, 3]), np.array([5, 6])), returned=NOISY + np.array([[0, 0], [1, 0]]),
-            ),
-            False,
-        ),
+        (call(MOMENTS, SUMS, *drawn(), returned=NOISY), True),
+        (call(MOMENTS, SUMS, *drawn(), returned=(NOISY[0] + np.array([[0, 0], [1, 0]]), NOISY[1])), False),
+        (call(MOMENTS, SUMS, *drawn(), returned=(NOISY[0], NOISY[1] + 1)), False),
+        (call(MOMENTS, SUMS, *drawn(given=(8, 8)), returned=NOISY), False),
+        (call(MOMENTS, SUMS, *drawn(diagonal=3.0), returned=NOISY), False),
+        (call(MOMENTS, SUMS, *drawn(beside=3.0), returned=NOISY), False),
+        (call(MOMENTS, SUMS, *drawn()[:2], returned=NOISY), False),
         (call(TEST, BOXES, Draw("laplace", 1.0, 3, 1), returned=None), True),
         (call(TEST, BOXES, Draw("laplace", 1.0, 3, 9), returned=None), False),
         (

@@ -12,12 +12,7 @@ from hypothesis.extra import numpy as hnp
 from moment_rows import BLOCKS, ONE, in_blocks, int16, number
 from privreg.kernels import moments
 from privreg.kernels.boosting import NORM, grid_for
-from privreg.kernels.moments import (
-    linear_scores,
-    rotate,
-    round_residuals,
-    sums_of_squares,
-)
+from privreg.kernels.moments import PARTS, linear_scores, rotate, round_residuals
 
 entry = st.one_of(
     st.sampled_from([0.0, 1.0, -1.0, 5e-324, 1e-300, 1e-160, 1e155, 1.7e308, -1.7e308]), st.floats(-10, 10)
@@ -85,15 +80,15 @@ def test_a_row_depends_on_its_record_alone(design, data):
     theta = matrix[:, 0] / 1e9
     rows, scores = rotate(columns, matrix, radius), linear_scores(columns, theta)
     clips = np.array([0.5, 3.0])
-    whole = round_residuals(scores, clips, rows.squares)
+    whole = round_residuals(scores, clips, rows.squares, 400)
     at = [data.draw(st.integers(0, columns.shape[1] - 1))]
     alone, score = rotate(columns[:, at], matrix, radius), linear_scores(columns[:, at], theta)
     for one, all_of_them in zip(alone, rows, strict=True):
         assert (one == all_of_them[..., at]).all()
     assert score[0] == scores[at[0]]
-    assert (round_residuals(score, clips, alone.squares) == whole[:, at]).all()
+    assert (round_residuals(score, clips, alone.squares, 400) == whole[:, at]).all()
     for clip, each in zip(clips, whole, strict=True):  # and the other clips make no difference
-        assert (round_residuals(scores, np.array([clip]), rows.squares) == each).all()
+        assert (round_residuals(scores, np.array([clip]), rows.squares, 400) == each).all()
 
 
 @pytest.mark.parametrize(("size", "jobs"), BLOCKS)
@@ -127,38 +122,63 @@ def test_scores_are_the_product(rng):
 
 def test_a_residual_that_is_no_number_counts_for_nothing():
     squares = np.array([NORM**2, 0, 5])
-    assert round_residuals(np.full(3, np.nan), ONE, squares).tolist() == [[0, 0, 0]]
+    assert round_residuals(np.full(3, np.nan), ONE, squares, 400).tolist() == [[0, 0, 0]]
     infinite = np.array([np.inf, np.inf])  # −∞/∞
-    assert round_residuals(np.array([np.nan, 1.0, -np.inf]), infinite, squares).tolist() == [[0, 0, 0]] * 2
+    assert round_residuals(np.array([np.nan, 1.0, -np.inf]), infinite, squares, 400).tolist() == [[0, 0, 0]] * 2
 
 
 square = st.one_of(st.sampled_from([0, 1, 2, 3, NORM, NORM**2 - 1, NORM**2]), st.integers(0, NORM**2))
 
 
+parts = st.one_of(st.sampled_from([1, 123, 410, 563, PARTS - 1, PARTS]), st.integers(1, PARTS))
+
+
+def largest(squares, products):
+    """The largest r with |u|²r² ≤ NORM⁴ − products/PARTS·|u|⁴, in integers of any size; none is above 2²⁴."""
+    room = NORM**4 - Fraction(products, PARTS) * squares**2
+    return min(isqrt(int(room // squares)), moments._MOST_RESIDUAL) if squares else moments._MOST_RESIDUAL
+
+
+def limits_of(squares, products):
+    """What residuals beyond every limit become."""
+    beyond = np.full(len(squares), np.inf)
+    return round_residuals(beyond, ONE, np.asarray(squares, np.int64), products)[0].astype(np.int64).tolist()
+
+
 @settings(max_examples=300)
-@given(number, st.sampled_from([1e-3, 1.0, 77.0]), square)
-def test_residuals_are_clipped_then_rounded(residual, clip, squares):
-    """|u|·|r| ≤ NORM² in integers, with the largest limit that does it: longer rows have smaller ones."""
-    ((whole,),) = round_residuals(np.array([residual]), np.array([clip]), np.array([squares])).tolist()
+@given(number, st.sampled_from([1e-3, 1.0, 77.0]), square, parts)
+def test_residuals_are_clipped_then_rounded(residual, clip, squares, products):
+    """Within the limit of their row in integers, whatever they are."""
+    ((whole,),) = round_residuals(np.array([residual]), np.array([clip]), np.array([squares]), products).tolist()
     got = int(whole)  # what follows is exact
     assert got == whole
-    assert got**2 * squares <= NORM**4
-    assert abs(got) <= moments._MOST_RESIDUAL
-    most = moments._MOST_RESIDUAL
-    if squares:
-        most = min(most, isqrt(NORM**4 // squares))
-    assert (most + 1) ** 2 * squares > NORM**4 or most == moments._MOST_RESIDUAL
+    assert got**2 * squares <= NORM**4 - Fraction(products, PARTS) * squares**2
+    most = largest(squares, products)
     wanted = most if residual == np.inf else min(max(Fraction(residual) / Fraction(clip) * NORM, -most), most)
-    assert abs(got - wanted) <= Fraction(1, 2) + Fraction(1, 10**6)
+    assert abs(got - wanted) <= Fraction(3, 2)  # half a step, and one where the root was rounded down
 
 
-@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 3), st.integers(0, 9)), elements=st.integers(-(2**24), 2**24)))
-def test_squares_add_up_and_one_is_at_most_the_bound(residuals):
-    """A row for each clip; the residuals are whole numbers in float64."""
-    sums = sums_of_squares(residuals.astype(float))
-    assert sums.dtype == np.int64
-    for total, row in zip(sums.tolist(), residuals, strict=True):
-        each = [int(sums_of_squares(row[None, i : i + 1].astype(float))[0]) for i in range(len(row))]
-        assert total == sum(each)
-        for one, r in zip(each, row.tolist(), strict=True):
-            assert one == min(abs(r), 2 * NORM) ** 2 // 4 <= NORM**2
+@pytest.mark.parametrize("products", [1, 123, 410, 563, 1023, PARTS])
+def test_limits_are_the_largest_that_are_allowed(rng, products):
+    """For short rows, for the longest ones, and for many between: the largest integer, or one less in a million."""
+    squares = [*range(3000), *range(NORM**2 - 3000, NORM**2 + 1), *rng.integers(NORM**2, size=20_000).tolist()]
+    exact = [largest(s, products) for s in squares]
+    missed = [most - limit for limit, most in zip(limits_of(squares, products), exact, strict=True)]
+    assert min(missed) == 0
+    assert max(missed) <= 1
+    assert sum(missed) <= 1
+
+
+def test_where_a_limit_is_exactly_a_square_it_is_reached():
+    """Short rows have no room to spare: N⁴ − a·|u|⁴ is a square times |u|² for |u|² = 1 without products' share."""
+    assert limits_of([0, 1, 2**12, 2**12 + 1], 1)[:2] == [2**24, 2**24]
+    for root in (3, 100, NORM // 64, NORM):
+        room = NORM**4 - Fraction(1, PARTS) * root**4
+        (limit,) = limits_of([root**2], 1)
+        assert limit**2 * root**2 <= room
+        assert limit == 2**24 or (limit + 1) ** 2 * root**2 > room
+
+
+def test_the_whole_share_of_products_leaves_a_full_row_no_gradient():
+    assert limits_of([NORM**2, NORM**2 - 1], PARTS)[0] == 0
+    assert limits_of([NORM**2 - 1], PARTS)[0] > 0

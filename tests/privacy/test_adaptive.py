@@ -19,7 +19,7 @@ from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget, _concentrated,
 from privreg.privacy.events import (
     PI_OVER_8,
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Pick,
     pick_epsilon,
 )
@@ -191,7 +191,7 @@ def test_the_budget_is_used_and_not_exceeded(epsilon, delta):
 
 def test_a_pick_costs_no_more_in_concentrated_dp():
     """So that ρ = μ²/2 holds for every step, which the bound without the curve rests on."""
-    for step in (Pick("p", 3, 7.0), Gaussian("g", 2**60, 2.0**33, 4), GaussianMatrix("m", 2**30, 2.0**33, 3)):
+    for step in (Pick("p", 3, 7.0), Gaussian("g", 2**60, 2.0**33, 4), GaussianMoments("m", 2**30, 2.0**33, 3, 400)):
         assert step.rho <= step.mu_squared / 2
 
 

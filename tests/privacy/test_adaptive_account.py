@@ -14,7 +14,7 @@ from privreg.privacy.accountant import Budget, adaptive_budget, adaptive_cost
 from privreg.privacy.events import (
     BlackBox,
     Gaussian,
-    GaussianMatrix,
+    GaussianMoments,
     Laplace,
     Pick,
     ProposeTestRelease,
@@ -120,10 +120,11 @@ def test_coarse_noise_is_refused():
     for step in (Gaussian("g", 2**39 - 1, 2.0**24, 1), Gaussian("g", 2**39, 2.0**24, 2)):
         with pytest.raises(RuntimeError, match="does not fit"):
             account.gaussian(step, np.zeros(step.coordinates, np.int64))
-    matrix = GaussianMatrix("m", 2**20, 2.0**24, 2)  # |u|⁴ = 2^40, and four entries' worth of rounding
+    none = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
+    # |u|⁴ = 2^40 allows for two entries' worth of rounding; width + products·width² are four.
     with pytest.raises(RuntimeError, match="does not fit"):
-        account.gaussian_matrix(matrix, np.zeros((2, 2), np.int64))
-    account.gaussian_matrix(GaussianMatrix("m", 2**21, 2.0**24, 2), np.zeros((2, 2), np.int64))
+        account.gaussian_moments(GaussianMoments("m", 2**20, 2.0**24, 2, products=512), *none)
+    account.gaussian_moments(GaussianMoments("m", 2**21, 2.0**24, 2, products=512), *none)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
@@ -164,11 +165,12 @@ def test_no_sequence_of_requests_exceeds_the_budget(requests, rows, epsilon):
     assert rows**2 * spent <= adaptive_budget(budget)
 
 
+MOMENTS = GaussianMoments("s", 2**30, 2.0**36, 2, products=400)
 DRAWS = {
     "pick": lambda a: a.pick(Pick("s", 1, 100.0), np.zeros(3, np.int64)),
     "pick within": lambda a: a.pick_within(Pick("s", 1, 100.0), np.zeros(600, np.int64), lambda i: (i, i + 1)),
     "gaussian": lambda a: a.gaussian(Gaussian("s", FINE, 2.0**36, 1), ONE),
-    "matrix": lambda a: a.gaussian_matrix(GaussianMatrix("s", 2**30, 2.0**36, 2), np.zeros((2, 2), np.int64)),
+    "moments": lambda a: a.gaussian_moments(MOMENTS, np.zeros((2, 2), np.int64), np.zeros(2, np.int64)),
 }
 
 
@@ -192,8 +194,9 @@ def test_spending_is_written_down_before_the_draw(draw, dies):
 
 def test_shapes_that_were_not_planned_are_refused():
     account, noise = open_account()
-    with pytest.raises(ValueError, match="width 2"):
-        account.gaussian_matrix(GaussianMatrix("m", 2**30, 2.0**36, 2), np.zeros((3, 3), np.int64))
+    for width, length in ((3, 2), (2, 3)):
+        with pytest.raises(ValueError, match="width 2"):
+            account.gaussian_moments(MOMENTS, np.zeros((width, width), np.int64), np.zeros(length, np.int64))
     with pytest.raises(ValueError, match="1 coordinates"):
         account.gaussian(Gaussian("g", FINE, 2.0**36, 1), np.zeros(2, np.int64))
     assert noise.seen == []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget, cost
-from privreg.privacy.events import Gaussian, GaussianMatrix, Laplace, Pick
+from privreg.privacy.events import Gaussian, GaussianMoments, Laplace, Pick
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 pytestmark = pytest.mark.filterwarnings("ignore::privreg.NotPrivateWarning")
@@ -134,13 +134,13 @@ def test_tukey_has_an_event_that_no_accountant_knows():
 
 
 gaussians = st.builds(
-    lambda mu, matrix, width: (
-        GaussianMatrix("m", 2**28, 2**28 / mu, width, 2**28)
-        if matrix
+    lambda mu, products, width: (
+        GaussianMoments("m", 2**28, 2**28 / mu, width, products, 2**28)
+        if products
         else Gaussian.costing("g", mu**2, 2**28, coordinates=width)
     ),
     st.floats(0.05, 0.3),
-    st.booleans(),
+    st.integers(0, 1024),
     st.integers(1, 30),
 )
 

@@ -22,8 +22,9 @@ def plan_clipped_sum(name: str, mu_squared: float, **about: Unpack[About]) -> Ga
 
 
 def clipped_sum(values: Float64, centre: float, clip: float) -> Int64:
-    """Σ clip(x − centre, ±clip) in whole multiples of clip/GRID."""
-    whole = np.rint(np.clip(values - centre, -clip, clip) / clip * GRID)  # clipped first: no quotient overflows
+    """Σ clip(x − centre, ±clip) in whole multiples of clip/GRID. What is no number counts for nothing."""
+    inside = np.clip(values - centre, -clip, clip)  # clipped first: no quotient overflows
+    whole = np.rint(np.where(inside == inside, inside, 0.0) / clip * GRID)
     return np.array([whole.astype(np.int64).sum()])
 
 

@@ -101,14 +101,14 @@ class Phase:
     def __call__(self, block: Block) -> Counted:
         columns = self.design.rows(block)
         rows = rotate(columns, self.frame * self.design.units[:, None], self.radius)
-        if self.last:
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # a factor may be 0, were a row too long for its square to be a float
+            if self.last:
                 residuals = self.design.misses(columns, block.target, self.theta) / rows.factors
-        else:
-            residuals = self.design.residuals(columns, block.target, self.theta) * rows.factors
-        if self.bounded:
-            np.clip(residuals, -self.clips[0], self.clips[0], out=residuals)
-        lengths = np.sqrt(rows.squares) * (np.abs(residuals) * (self.radius / grid_for(len(rows.values))))
+            else:
+                residuals = self.design.residuals(columns, block.target, self.theta) * rows.factors
+            if self.bounded:
+                np.clip(residuals, -self.clips[0], self.clips[0], out=residuals)
+            lengths = np.sqrt(rows.squares) * (np.abs(residuals) * (self.radius / grid_for(len(rows.values))))
         sums = moment_sums(rows, residuals, self.clips, self.products)
         return Counted(sums, length_counts(lengths, self.unit))
 

@@ -1,0 +1,39 @@
+"""Who gets how much of the budget: parts of it that never add up to more than the whole."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privreg.estimators.private_linear.schedule import COUNT, make_schedule, phase_shares
+from privreg.mechanisms.moments import parts_for
+
+sizes = st.one_of(st.sampled_from([0.0, 49.9, 50.0, 150.0, 1e9]), st.floats(0.1, 1e6))
+
+
+@settings(max_examples=500)
+@given(sizes, st.integers(0, 3000), st.one_of(st.none(), st.integers(1, 2000)), st.floats(0, 1))
+def test_shares_add_up_to_one(size, available, wanted, known):
+    """Of all that a fit may do: added exactly they are 1 up to rounding, far below the 1e-9 that is held back."""
+    schedule = make_schedule(size, available, wanted, int(known * available))
+    parts = [COUNT, schedule.target_median, schedule.target_histogram, schedule.target_mean, schedule.recount]
+    parts += [schedule.selection, *schedule.lengths, schedule.quality, schedule.quality, *schedule.phases]
+    if schedule.unknown:  # each column has its own, and there are no more than that
+        parts += [schedule.medians, schedule.histograms]
+    else:
+        assert schedule.medians == schedule.histograms == 0
+    assert min(parts) >= 0
+    assert abs(sum(map(Fraction, parts)) - 1) < 1e-12
+    assert schedule.total == pytest.approx(1, abs=1e-12)
+    if schedule.columns:
+        assert min(*schedule.lengths, schedule.quality, *schedule.phases, schedule.target_mean) > 0
+        assert all(0 < share < 1 for share in schedule.products)
+
+
+@given(sizes.filter(bool), st.integers(0, 1000))
+def test_parts_of_the_phases(size, columns):
+    phases, products = phase_shares(size, columns)
+    assert len(phases) == len(products) == 3
+    assert sum(phases) == pytest.approx(1, abs=1e-12)
+    assert all(0 < parts_for(share) < 1024 for share in products)
