@@ -69,6 +69,7 @@ class Job:
     person: str | None = None
     rows_per_person: int = 1
     max_rows_for_selection: int | None = None
+    limits: str = "narrow"
     engine: str = "auto"
     scheduler: str | None = None
     out: Path | None = None
@@ -194,6 +195,8 @@ def check_method(job: Job) -> str:
         raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
     if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
+    if job.limits != "narrow":
+        raise ValueError(f"--limits: {method} does not clip columns; leave --method out")
     if not REGISTRY[method].selects and job.k != "auto":
         other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
         raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
@@ -212,6 +215,8 @@ def _check_people(job: Job) -> None:
     _check_encoding(job.encoding)
     if job.rows_per_person != 1 and job.person is None:
         raise ValueError("--rows-per-person needs --person, the column that names people")
+    if job.limits not in ("narrow", "wide"):
+        raise ValueError(f"--limits must be narrow or wide; got {job.limits!r}")
     if job.missing not in ("drop", "fill"):
         raise ValueError(f"--missing must be drop or fill; got {job.missing!r}")
     if job.schema is not None and (job.category or job.categories or job.range):

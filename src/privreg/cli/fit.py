@@ -43,6 +43,10 @@ def fit(
     max_rows_for_selection: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Choose features by samples of about N records, if more.")
     ] = None,
+    limits: Annotated[
+        str,
+        typer.Option(metavar="narrow|wide", help="Clip values where that is best, or only far out: wider intervals."),
+    ] = "narrow",
     engine: options.Engine = "auto",
     scheduler: options.Scheduler = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the model, as JSON.")] = None,

@@ -145,7 +145,9 @@ def _rules(job: Job) -> dict[str, Any]:
 def _estimator(job: Job, method: str) -> Any:
     options = _budget(job)
     if method == FLAGSHIP:
-        return PrivateLinearRegression(k=job.k, max_rows_for_selection=job.max_rows_for_selection, **options)
+        return PrivateLinearRegression(
+            k=job.k, limits=job.limits, max_rows_for_selection=job.max_rows_for_selection, **options
+        )
     return make_method(method, k=USUAL_K if job.k == "auto" else int(job.k), calibration="strict", **options)
 
 

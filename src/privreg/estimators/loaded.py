@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._json import entries, fields, flag, number, numbers, require, texts, whole
+from privreg._json import entries, fields, flag, number, numbers, require, text, texts, whole
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.boosted_adassp import linear_on_shrunk
-from privreg.estimators.private_linear.estimator import PrivateLinearRegression
+from privreg.estimators.private_linear.estimator import LIMITS, PrivateLinearRegression
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import ReleasedModel, linear, linear_release
 from privreg.estimators.table_estimator import TableEstimator
@@ -111,12 +111,15 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
 
 def _flagship(file: ModelFile) -> PrivateLinearRegression:
     record, budget = file.model, file.receipt.budget
-    fields(record, "k rows_per_person people n_records label terms theta estimates warnings")
+    fields(record, "k limits rows_per_person people n_records label terms theta estimates warnings")
     k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
+    limits = text(record["limits"], "limits")
+    require(limits in LIMITS, "limits must be narrow or wide")
     persons = whole(record["rows_per_person"], "rows_per_person", 1)
     require(flag(record["people"], "people") == file.receipt.protects_people, "people does not fit the receipt")
     missing = "fill" if file.schema.fill else "drop"
-    model = PrivateLinearRegression(budget.epsilon, budget.delta, k=k, rows_per_person=persons, missing=missing)
+    options = {"k": k, "limits": limits, "rows_per_person": persons, "missing": missing}
+    model = PrivateLinearRegression(budget.epsilon, budget.delta, **options)
     rows = len(file.schema.rows)
     model._set(WinsorisedModel.from_dict(record, rows), rows)
     _check_used(model._chosen(), file)

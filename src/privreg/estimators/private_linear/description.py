@@ -68,7 +68,7 @@ def _in_model(model: WinsorisedModel, features: Sequence[Feature]) -> _Single:
     """What estimates tell of columns, and of levels, that stand alone."""
     found: _Single = {}
     if model.estimates is not None:
-        means, errors = model.estimates.products[0], model.estimates.product_error[0]
+        means, errors = model.estimates.products[0], model.estimates.mean_error
         variances = _variances(model.estimates)
         for i, place in enumerate(model.estimates.places[1:], 1):
             term = model.terms[place - 1]
@@ -102,7 +102,7 @@ def _variances(estimates: Estimates) -> Float64:
     """Of the terms; NaN where noise may be all of it."""
     with np.errstate(all="ignore"):
         variances = np.diag(estimates.products) - estimates.products[0] ** 2
-    return np.where(variances > estimates.product_error, variances, np.nan)
+    return np.where(variances > estimates.square_error, variances, np.nan)
 
 
 def _finite(value: float) -> float | None:

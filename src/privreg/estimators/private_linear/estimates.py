@@ -10,7 +10,7 @@ from privreg._json import entries, fields, number, numbers, require, whole
 from privreg._types import Float64
 
 Z95 = 1.959964  # standard errors to either side of a 95 % interval
-_FIELDS = "places theta covariance products product_error residual residual_error r2 r2_error"
+_FIELDS = "places theta covariance products mean_error square_error residual residual_error r2 r2_error"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Estimates:
     theta: Float64
     covariance: Float64  # of theta: sampling, privacy noise and allowances for bias
     products: Float64  # mean over the records of a·aᵀ for these terms, a₀ = 1
-    product_error: Float64  # standard error of each square, on the diagonal of the products
+    mean_error: Float64  # standard errors of the means, in the first row of the products
+    square_error: Float64  # and of the squares, on their diagonal
     residual: float  # variance of the residuals
     residual_error: float  # its standard error
     r2: float
@@ -53,7 +54,8 @@ class Estimates:
             "theta": self.theta.tolist(),
             "covariance": self.covariance.tolist(),
             "products": self.products.tolist(),
-            "product_error": self.product_error.tolist(),
+            "mean_error": self.mean_error.tolist(),
+            "square_error": self.square_error.tolist(),
             **{name: float(getattr(self, name)) for name in ("residual", "residual_error", "r2", "r2_error")},
         }
 
@@ -69,14 +71,18 @@ class Estimates:
             theta=numbers(record["theta"], "theta", size),
             covariance=_matrix(record["covariance"], "covariance", size),
             products=_matrix(record["products"], "products", size),
-            product_error=numbers(record["product_error"], "product_error", size),
+            mean_error=numbers(record["mean_error"], "mean_error", size),
+            square_error=numbers(record["square_error"], "square_error", size),
             residual=number(record["residual"], "residual"),
             residual_error=number(record["residual_error"], "residual_error"),
             r2=number(record["r2"], "r2"),
             r2_error=number(record["r2_error"], "r2_error"),
         )
         positive = *np.diag(found.covariance), *np.diag(found.products), found.residual, found.residual_error
-        require(min(*positive, found.r2_error, found.product_error.min()) >= 0, "variances must not be negative")
+        require(
+            min(*positive, found.r2_error, *found.mean_error, *found.square_error) >= 0,
+            "variances must not be negative",
+        )
         return found
 
 

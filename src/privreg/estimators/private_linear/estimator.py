@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import about, listed, number
+from privreg._format import about, number
 from privreg._types import Float64
 from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
@@ -33,6 +33,7 @@ from privreg.privacy.events import Gaussian
 from privreg.results.release import Release
 
 INTERVAL = ("prediction", "lower", "upper")
+LIMITS = ("narrow", "wide")
 
 
 @dataclass(eq=False, repr=False)
@@ -49,7 +50,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range (or, for columns with long tails, with another slope). Predictions stay in the target's own range.
+    end of the range. Predictions stay in the target's own range. Coefficients to read estimate least squares on the table
+    with all values clipped like that.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
@@ -60,6 +62,9 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     max_rows_for_selection : if features are chosen, and there are more records than this, they are chosen by samples
         of about so many: much faster for tens of millions of records, at a loss of accuracy that docs/scaling.md
         measures. None uses all records.
+    limits : where values are clipped. "narrow" is best for predictions, and for intervals at small budgets. With "wide"
+        only values far out are clipped, further out the more data there are: coefficients are closer to plain least
+        squares on the table as it is, at the price of wider intervals (docs/measured.md).
     categories : levels of columns, by name, if they are public: `{"town": ["north", "south"]}`. The first one is the
         reference. "dtype" takes the levels in the types of columns as public. None: common values are found privately.
     missing : "drop" leaves out a record with a missing value; "fill" keeps it, and counts a missing number as the
@@ -101,6 +106,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     _: KW_ONLY
     k: int | str = "auto"
     max_rows_for_selection: int | None = None
+    limits: str = "narrow"
 
     @property
     def selected_features_(self) -> list[Any]:
@@ -159,6 +165,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         most = self.max_rows_for_selection
         if most is not None and not is_whole(most):
             raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
+        if self.limits not in LIMITS:
+            raise ValueError(f"limits must be one of {', '.join(LIMITS)}, got {self.limits!r}")
         check_delta(budget)
 
     def _inner(self, budget: Budget, rows: int) -> Budget:
@@ -186,7 +194,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         schema = known.completed(schema)
         engine = spending.records(source, schema, people)
         wanted = None if self.k == "auto" else int(self.k)
-        fitted = fit(account, engine, wanted, self.max_rows_for_selection)
+        fitted = fit(account, engine, wanted, self.max_rows_for_selection, wide=self.limits == "wide")
         self.n_records_ = fitted.records
         told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted, _count_noise(account))]
         self.warnings_ = told + fitted.warnings
@@ -228,6 +236,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         """The model as in a model file."""
         return {
             "k": self.k if self.k == "auto" else int(self.k),
+            "limits": self.limits,
             "rows_per_person": int(self.rows_per_person),
             "people": self.receipt_.protects_people,
             "n_records": float(self.n_records_),
@@ -244,9 +253,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
             f"A linear model of {used} of {len(self._used)} features, from about {records} records.",
             f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
-        bent = [self._names[j] for j in self.model_.outer()]
-        if bent:
-            facts.append(f"With another slope beyond the range, up to a second limit: {listed(bent)}.")
+        if self.limits == "wide":
+            facts.append("Limits are wide: close to plain least squares, at the price of wider intervals.")
         facts += self._about_columns(self._chosen())
         return facts
 

@@ -78,12 +78,14 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
     covariance = to_theta @ (private + np.diag(sampling + unseen)) @ to_theta.T
 
     squared = chosen**2
+    spread_out = sums.product_variance @ squared
     return Estimates(
         tuple(places),
         theta,
         (covariance + covariance.T) / 2,
         chosen.T @ sums.products @ chosen,
-        np.sqrt(2 * np.einsum("ij,ij->j", squared, sums.product_variance @ squared)),
+        np.sqrt(squared[:, 0] @ spread_out),
+        np.sqrt(2 * np.einsum("ij,ij->j", squared, spread_out)),
         quality.residual,
         quality.residual_error,
         quality.r2,
