@@ -49,8 +49,8 @@ def exact_estimates(doubt=1.0):
     residual = float(((b - A @ theta) ** 2).sum() / (N - A.shape[1]))
     covariance = doubt**2 * residual * np.linalg.inv(A.T @ A)
     products, r2 = A.T @ A / N, 1 - ((b - A @ theta) ** 2).sum() / ((b - b.mean()) ** 2).sum()
-    places, errors = (0, 1, 2, 3, 4), np.full(products.shape, 0.01)
-    return Estimates(places, theta, covariance, products, errors, residual, 0.02, float(r2), 0.03)
+    places, errors = (0, 1, 2, 3, 4), np.full(len(products), 0.01)
+    return Estimates(places, theta, covariance, products, errors, errors, residual, 0.02, float(r2), 0.03)
 
 
 def known_model(estimates=None, *, shrunk=1.0, target="pay", names=None):

@@ -291,7 +291,7 @@ def test_a_field_of_the_wrong_kind_is_damage(tmp_path, method):
         ("PrivateLinearRegression", ("model", "estimates", "covariance"), [[1.0]]),
         ("PrivateLinearRegression", ("model", "estimates", "covariance", 1, 1), -1.0),
         ("PrivateLinearRegression", ("model", "estimates", "products", 0), [1.0]),
-        ("PrivateLinearRegression", ("model", "estimates", "product_error", 0, 1), -1.0),
+        ("PrivateLinearRegression", ("model", "estimates", "mean_error", 0), -1.0),
         ("PrivateLinearRegression", ("model", "estimates", "residual"), -1.0),
         ("PrivateLinearRegression", ("model", "estimates", "r2_error"), -1.0),
         ("PrivateLinearRegression", ("model", "terms", 0, "sure"), False),

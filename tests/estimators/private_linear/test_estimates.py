@@ -8,9 +8,8 @@ from privreg.estimators.private_linear.estimates import Z95, Estimates
 
 def estimates():
     errors = np.array([5.0, 1 / Z95 - 1e-9, 1 / Z95 + 1e-6])
-    return Estimates(
-        (0, 2, 1), np.array([0.1, 0.5, -0.2]), np.diag(errors**2), np.eye(3), np.full((3, 3), 0.01), 0.7, 0.02, 0.3, 0.1
-    )
+    theta, doubts = np.array([0.1, 0.5, -0.2]), np.full(3, 0.01)
+    return Estimates((0, 2, 1), theta, np.diag(errors**2), np.eye(3), doubts, doubts, 0.7, 0.02, 0.3, 0.1)
 
 
 def test_what_the_budget_determines():
@@ -36,7 +35,8 @@ def test_comes_back():
         ("covariance", [[1.0] * 2] * 3),
         ("covariance", (-np.eye(3)).tolist()),
         ("products", (-np.eye(3)).tolist()),
-        ("product_error", (-np.ones((3, 3))).tolist()),
+        ("mean_error", [-1.0] * 3),
+        ("square_error", [0.0, 0.0]),
         ("residual", -1.0),
         ("residual_error", None),
         ("r2", float("inf")),

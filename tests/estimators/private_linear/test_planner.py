@@ -151,9 +151,8 @@ def test_widths_are_for_steps_of_one_standard_deviation(rng):
     X = rng.normal(size=(500, 3)) * [1, 50, 3] + 7
     y = X @ [1, 0, 0.2] + 5 * rng.normal(size=500)
     errors = np.array([9.0, 0.02, 0.03])
-    estimates = Estimates(
-        (0, 2, 1), np.zeros(3), np.diag(errors**2), np.eye(3), np.zeros((3, 3)), 1.0, 0.0, 0.5, 0.1
-    )  # fmt: skip
+    none = np.zeros(3)
+    estimates = Estimates((0, 2, 1), none, np.diag(errors**2), np.eye(3), none, none, 1.0, 0.0, 0.5, 0.1)
     terms = (Term(0, Scale(7.0, 2.0, 1.2)), Term(2, Scale(7.0, 5.0, 2.5)))
     model = WinsorisedModel(Scale(0.0, 20.0, 6.0), terms, np.zeros(3), estimates)
     widths, exact = planner._half_widths(model, X, y)
@@ -166,7 +165,7 @@ def test_widths_are_for_steps_of_one_standard_deviation(rng):
 
 def test_a_column_without_spread_has_no_width(rng):
     X = np.column_stack([rng.normal(size=100), np.ones(100)])
-    estimates = Estimates((0, 1, 2), np.zeros(3), np.eye(3), np.eye(3), np.zeros((3, 3)), 1.0, 0.0, 0.5, 0.1)
+    estimates = Estimates((0, 1, 2), np.zeros(3), np.eye(3), np.eye(3), np.zeros(3), np.zeros(3), 1.0, 0.0, 0.5, 0.1)
     terms = tuple(Term(j, Scale(0.0, 2.0, 1.0)) for j in range(2))
     widths, exact = planner._half_widths(WinsorisedModel(terms[0].scale, terms, np.zeros(3), estimates), X, X[:, 0])
     assert (widths.size, exact.size) == (1, 1)

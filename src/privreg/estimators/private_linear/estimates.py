@@ -78,11 +78,9 @@ class Estimates:
             r2=number(record["r2"], "r2"),
             r2_error=number(record["r2_error"], "r2_error"),
         )
-        positive = *np.diag(found.covariance), *np.diag(found.products), found.residual, found.residual_error
-        require(
-            min(*positive, found.r2_error, *found.mean_error, *found.square_error) >= 0,
-            "variances must not be negative",
-        )
+        squares = *np.diag(found.covariance), *np.diag(found.products), found.residual
+        errors = *found.mean_error, *found.square_error, found.residual_error, found.r2_error
+        require(min(*squares, *errors) >= 0, "variances must not be negative")
         return found
 
 

@@ -50,8 +50,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range. Predictions stay in the target's own range. Coefficients to read estimate least squares on the table
-    with all values clipped like that.
+    end of the range. Predictions stay in the target's own range. Coefficients to read estimate least squares on the
+    table with all values clipped like that.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
