@@ -146,7 +146,7 @@ def audit_lengths() -> Audit:
 
 def audit_moments() -> Audit:
     """Products and gradient at once. The new row lies between the axes, so that entries off the diagonal move too."""
-    step = moments.plan_moments("moments", 2, _mu_squared(), moments.parts_for(0.5))
+    step = moments.plan_moments("moments", 2, _mu_squared(), moments.parts_for(0.8))
 
     def release(account: Free, residuals: Float64) -> None:
         columns = np.full((2, residuals.size), FULL, np.int16)

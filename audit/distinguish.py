@@ -93,7 +93,7 @@ def _draw_moments(account: Account, step: GaussianMoments, mine: Any, one: Any, 
         (np.triu_indices(step.width, 1), step.off_scale),
         (np.diag_indices(step.width), step.diagonal_scale),
     ):
-        ratio += _gaussian_ratio(products[:, *at], one[0][at], two[0][at], scale)
+        ratio += _gaussian_ratio(products[:, at[0], at[1]], one[0][at], two[0][at], scale)
     return ratio
 
 

@@ -82,6 +82,12 @@ def test_the_bound_is_reached(clip):
         assert released([-value], 0.0, clip) == -GRID
 
 
+def test_values_that_are_not_finite_count_for_one_clip_or_nothing():
+    for value, whole in ((np.inf, GRID), (-np.inf, -GRID), (np.nan, 0)):
+        assert released([value], 1.0, 3.0) == whole
+        assert released([7.0, value, -9.0], 1.0, 3.0) == whole
+
+
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.floats(-100, 100), st.floats(1e-3, 1e6))
 def test_the_sum_is_the_one_that_it_says(values, centre, clip):
     exact = [min(max(Fraction(v) - Fraction(centre), -Fraction(clip)), Fraction(clip)) for v in values]
