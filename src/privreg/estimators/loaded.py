@@ -118,8 +118,9 @@ def _flagship(file: ModelFile) -> PrivateLinearRegression:
     persons = whole(record["rows_per_person"], "rows_per_person", 1)
     require(flag(record["people"], "people") == file.receipt.protects_people, "people does not fit the receipt")
     missing = "fill" if file.schema.fill else "drop"
-    options = {"k": k, "limits": limits, "rows_per_person": persons, "missing": missing}
-    model = PrivateLinearRegression(budget.epsilon, budget.delta, **options)
+    model = PrivateLinearRegression(
+        budget.epsilon, budget.delta, k=k, limits=limits, rows_per_person=persons, missing=missing
+    )
     rows = len(file.schema.rows)
     model._set(WinsorisedModel.from_dict(record, rows), rows)
     _check_used(model._chosen(), file)

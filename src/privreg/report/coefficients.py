@@ -35,7 +35,11 @@ def formula(release: Release) -> str:
     """target ≈ intercept + coefficient · feature …, a line for each, with the cuts: the whole model."""
     lines = [f"{shown(release.target)} ≈ {_plain(release.intercept.slope)}"]
     for c in release.coefficients:
-        lines.append(f"  {_signed(c.slope)} · {_cut(c.feature, c.linear_from, c.linear_to)}")
+        inner = _cut(c.feature, c.linear_from, c.linear_to)
+        lines.append(f"  {_signed(c.slope)} · {inner}")
+        if c.outer_value is not None:
+            outer = _cut(c.feature, c.outer_from, c.outer_to)
+            lines.append(f"  {_signed(c.outer_value)} · ({outer} − {inner})")
     return "\n".join(lines)
 
 

@@ -121,7 +121,8 @@ class WinsorisedModel:
     def in_units(self, columns: int) -> Float64:
         """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.
 
-        Inside all limits every term is linear. Terms whose scale is a guess count as 0, as they do at their centre.
+        Inside all limits every term is linear; where a column has two terms their slopes add up. Terms whose scale is a
+        guess count as 0, as they do at their centre.
         """
         matrix = np.zeros((columns + 1, len(self.theta)))
         matrix[columns, 0] = self.target.unit
@@ -133,9 +134,23 @@ class WinsorisedModel:
             matrix[columns, t] = -slope * term.scale.centre
         return matrix
 
+    def outer(self) -> dict[int, tuple[float, float, float]]:
+        """Of columns with two terms: the slope beyond the first one's limits, and the ends of the second's."""
+        found: dict[int, tuple[float, float, float]] = {}
+        seen: set[int] = set()
+        for term, weight in zip(self.terms, self.theta[1:].tolist(), strict=True):
+            if term.column in seen:
+                slope = weight * self.target.unit / term.scale.unit
+                ends = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
+                found[term.column] = slope, *ends
+            seen.add(term.column)
+        return found
+
     def intervals(self, columns: int) -> Float64:
         """Low and high end of the stretch in which the model is linear in each column; NaN for columns not in it."""
         ends = np.full((columns, 2), np.nan)
-        for term in [term for term in self.terms if term.sure]:
+        for term in reversed(
+            [term for term in self.terms if term.sure]
+        ):  # a column's first term has the narrower limits
             ends[term.column] = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
         return ends
