@@ -103,7 +103,7 @@ class Phase:
         rows = rotate(columns, self.frame * self.design.units[:, None], self.radius)
         with np.errstate(all="ignore"):  # a factor may be 0, were a row too long for its square to be a float
             if self.last:
-                residuals = self.design.misses(columns, block.target, self.theta) / rows.factors
+                residuals = self.design.misses(columns, block.target, self.theta)
             else:
                 residuals = self.design.residuals(columns, block.target, self.theta) * rows.factors
             if self.bounded:

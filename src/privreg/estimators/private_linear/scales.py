@@ -17,7 +17,7 @@ from privreg.privacy.events import pick_epsilon
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 RAREST = 0.01  # part of the records with a level: for products with it, limits are as wide as if all others were away
 SECOND_TERM = 100  # records beyond the first term's limit that a second term needs,
-LONG_TAIL = 1.4  # and by how much more of the column's variance there must be inside its own limit
+LONG_TAIL = 1.25  # and by how much more of the column's variance there must be inside its own limit
 LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
 
