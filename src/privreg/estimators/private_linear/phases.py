@@ -27,7 +27,7 @@ RIDGE = 0.8  # in units of the noise of the products
 CLIP_SIZE = 700  # the smallest S at which a histogram of lengths tells a better clip than the first phase's
 CROWDED = 0.04  # p^1.5/S from which predictions suffer more from noise than estimates do from bias
 DEAR = 2.0  # what noise counts for beside bias where the last clip is chosen: predictions suffer from it more
-MARGIN = 0.6  # part of the excess by which clipping may move the gradient, were all records clipped in one direction
+MARGIN = 1.0  # part of the excess by which clipping may move the gradient, were all records clipped in one direction
 
 
 def moments(setting: Setting, state: State, phase: int) -> State:

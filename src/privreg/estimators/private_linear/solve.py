@@ -19,7 +19,7 @@ from privreg.estimators.private_linear.state import Released, Setting, State
 # Margins, calibrated by results/coverage: docs/uncertainty.md.
 SHRUNK = 0.25  # error of a product, at a radius of one root mean square; it falls with the fourth power of the radius
 VISIBLE = 3.0  # standard errors that an eigenvalue of H must have, or it is held there
-UNSEEN = 0.05  # of the residual variance: what a direction that is held may explain
+UNSEEN = 0.1  # of the residual variance: what a direction that is held may explain
 R2_MARGIN = 1.4  # on the standard error of R²
 ROBUST = 0.7  # the least by which errors may be smaller than with equal variances
 
