@@ -84,8 +84,8 @@ class Counted:
 class Phase:
     """The sums that one phase of least squares may release, for each clip of the residuals that may be chosen.
 
-    Shrinking a row to the radius shrinks its residual, too: the record counts for less. In the last phase the residual
-    grows instead, so that u·r is that of the whole row.
+    Where a row is shrunk to the radius, so is its residual: products and gradient are those of the record with a smaller
+    weight. In the last phase the residual stays as it is, which brings estimates closer to equal weights.
     """
 
     design: Design
@@ -101,7 +101,7 @@ class Phase:
     def __call__(self, block: Block) -> Counted:
         columns = self.design.rows(block)
         rows = rotate(columns, self.frame * self.design.units[:, None], self.radius)
-        with np.errstate(all="ignore"):  # a factor may be 0, were a row too long for its square to be a float
+        with np.errstate(all="ignore"):
             if self.last:
                 residuals = self.design.misses(columns, block.target, self.theta)
             else:
