@@ -242,7 +242,7 @@ def test_the_schedule_spends_everything():
 
 @pytest.mark.parametrize("n", [2000, 20_000])
 def test_intervals_cover(n):
-    """The full study is benchmarks/coverage_study.py; here 40 tables of 5 coefficients, seeded. Nor are they too wide."""
+    """The full study is benchmarks/coverage_study.py; here 40 tables of 5 coefficients, seeded."""
     hits, widths = [], []
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -84,8 +84,8 @@ class Counted:
 class Phase:
     """The sums that one phase of least squares may release, for each clip of the residuals that may be chosen.
 
-    Where a row is shrunk to the radius, so is its residual: products and gradient are those of the record with a smaller
-    weight. In the last phase the residual stays as it is, which brings estimates closer to equal weights.
+    Where a row is shrunk to the radius, so is its residual: products and gradient are those of the record with a
+    smaller weight. In the last phase the residual stays as it is, which brings estimates closer to equal weights.
     """
 
     design: Design
