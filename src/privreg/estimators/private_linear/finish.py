@@ -14,10 +14,10 @@ from privreg.mechanisms.mean import GRID, plan_clipped_sum
 
 CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
 NORMAL_HALF, NORMAL_TENTH = 0.674, 1.645  # what half, and nine tenths, of a normal law's sizes are below
-RESIDUAL_CLIP = 4.5  # residuals are clipped at so many of their deviations, to add up their squares,
+RESIDUAL_CLIP = 6.0  # residuals are clipped at so many of their deviations, to add up their squares,
 EXPLAINED_CLIP = (2.5, 1.5)  # and what they explain by so many of those of predictions and of residuals
 SHAPE = 0.4  # relative error of a variance that is read off quantiles as if of a normal law
-HIDDEN = 0.03  # relative error of a variance whose tail is clipped
+HIDDEN = 0.06  # relative error of a variance whose tail is clipped
 
 
 def finish(setting: Setting, state: State) -> State:
