@@ -353,3 +353,33 @@ def test_a_table_whose_columns_are_all_left_out_gives_a_constant():
     assert "id: no value is common enough; left out." in model.warnings_
     assert "same: only one value is common enough; left out." in model.warnings_
     assert model.receipt_.epsilon == pytest.approx(3.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("limits", ["narrow", "wide"])
+def test_how_good_the_model_is(limits):
+    """Without noise to speak of: R² and residual error of the predictions, on the records of the fit."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(20_000, 4))
+    y = X @ [3, -1, 0, 0.5] + 2 * rng.normal(size=20_000) + 7
+    model = seeded(epsilon=1e4, limits=limits).fit(X, y)
+    assert model.r2_ == pytest.approx(model.score(X, y), abs=0.005)
+    assert abs(model.r2_ - model.score(X, y)) < 3 * model.r2_error_
+    assert model.residual_error_ == pytest.approx(2, rel=0.02)
+
+
+def test_wide_limits_are_closer_to_plain_least_squares():
+    rng = np.random.default_rng(5)
+    X = np.exp(rng.normal(size=(30_000, 3)))
+    y = X @ [1, 2, -1] + 5 * rng.normal(size=30_000)
+    exact = LinearRegression().fit(X, y).coef_
+    narrow, wide = (seeded(epsilon=3.0, limits=limits).fit(X, y) for limits in ("narrow", "wide"))
+    errors = [np.abs(np.asarray(model.params)[:-1] - exact).max() for model in (narrow, wide)]
+    assert errors[1] < 0.5 * errors[0]
+    assert (wide.linear_range_[:, 1] > narrow.linear_range_[:, 1]).all()
+    low, high = np.asarray(wide.conf_int())[:-1].T
+    assert ((low <= exact) & (exact <= high)).all()
+
+
+def test_limits_are_checked():
+    with pytest.raises(ValueError, match="limits must be one of narrow, wide"):
+        seeded(limits="broad").fit(*table(100, 2))
