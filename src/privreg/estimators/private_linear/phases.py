@@ -20,7 +20,8 @@ CLIPS = 2.0 ** (np.arange(-6, 7) / 2)  # candidates for the clip of residuals, i
 CLIP_LEVEL = (30, 0.85, 0.98)  # of the residuals 1 − 30/S stay unclipped, between two bounds
 CLIP_LARGE = 100  # and for large S more: 1 − 100/S
 RADIUS = 1.05  # rows are shrunk to this times their root mean square,
-WIDEST = 3.0  # or in later phases to more, up to this,
+WIDEST = 3.0  # or in later phases to more, up to this
+BEYOND = 2.0  # (or, where noise is so many times smaller, to the longest row with all but one column at its centre)
 SHAKEN = 0.3  # as long as the noise of the products is expected to be at most this beside the products
 SMALLEST_SQUARE = 0.3  # of a coordinate: the least that rows are taken to measure
 RIDGE = 0.8  # in units of the noise of the products
@@ -37,7 +38,7 @@ def moments(setting: Setting, state: State, phase: int) -> State:
     parts = parts_for(setting.schedule.products[phase])
     usual = sqrt(min(max(state.squares, SMALLEST_SQUARE * width), width))
     products = share * setting.schedule.products[phase]
-    radius = state.radius if last else usual * (reach(setting, usual, width, products) if phase else RADIUS)
+    radius = state.radius if last else usual * (reach(setting, state, usual, products) if phase else RADIUS)
     first = state.spread.distance(unclipped(setting)) / state.target.unit
     unit = first * RADIUS * usual  # the longest |u|·|r| of the first phase
     clips = (CLIPS if phase else np.ones(1)) * unit / radius
@@ -59,10 +60,12 @@ def moments(setting: Setting, state: State, phase: int) -> State:
     return replace(state, released=(*state.released, step), radius=radius, usual=usual)
 
 
-def reach(setting: Setting, usual: float, width: int, share: float) -> float:
+def reach(setting: Setting, state: State, usual: float, share: float) -> float:
     """The radius, as a multiple of the rows' root mean square: wide where noise allows, so that few rows are shrunk."""
-    allowed = SHAKEN * setting.records * sqrt(share) / (sqrt(2 * width) * usual**2)
-    return sqrt(min(max(allowed, RADIUS**2), WIDEST**2))
+    allowed = SHAKEN * setting.records * sqrt(share) / (sqrt(2 * len(state.theta)) * usual**2)
+    longest = max((term.scale.limit / term.scale.unit for term in state.terms), default=0.0)
+    far = min((longest / usual) ** 2, allowed / BEYOND)
+    return sqrt(min(max(allowed, RADIUS**2), max(WIDEST**2, far)))
 
 
 def unclipped(setting: Setting) -> float:

@@ -116,7 +116,13 @@ def combine(setting: Setting, before: Released, last: Released) -> Sums:
     part = second_error / (whole + second_error)  # of the earlier gradient
     gradient = part * first_gradient + (1 - part) * last.moments.gradient / records
     error = part**2 * first_error + (1 - part) ** 2 * second_error
+    error = error + _disagreement(first_gradient - last.moments.gradient / records, whole + second_error)
     return Sums(products, variance, gradient, error, np.outer(part, moved))
+
+
+def _disagreement(differences: Float64, variances: Float64) -> Float64:
+    """By how much two gradients visibly differ, squared: what the weights of shrunk rows may be worth in a direction."""
+    return np.where(differences**2 > VISIBLE**2 * variances, differences**2 - variances, 0.0)
 
 
 def _product_variance(phase: Released, records: float) -> float:
