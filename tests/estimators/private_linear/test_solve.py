@@ -1,4 +1,4 @@
-"""One solve of everything that was released: least squares where there is no noise, and errors that noise really makes."""
+"""One solve of everything that was released: least squares where there is no noise, and the errors that noise makes."""
 
 from types import SimpleNamespace
 

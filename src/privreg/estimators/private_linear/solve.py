@@ -17,7 +17,7 @@ from privreg.estimators.private_linear.phases import MARGIN
 from privreg.estimators.private_linear.state import Released, Setting, State
 
 # Margins, calibrated by results/coverage: docs/uncertainty.md.
-SHRUNK = 0.25  # error of a product, at a radius of one root mean square; it falls with the fourth power of the radius
+SHRUNK = 0.08  # error of a product, at a radius of one root mean square; it falls with the fourth power of the radius
 VISIBLE = 3.0  # standard errors that an eigenvalue of H must have, or it is held there
 UNSEEN = 0.1  # of the residual variance: what a direction that is held may explain
 R2_MARGIN = 1.4  # on the standard error of R²
@@ -121,7 +121,7 @@ def combine(setting: Setting, before: Released, last: Released) -> Sums:
 
 
 def _disagreement(differences: Float64, variances: Float64) -> Float64:
-    """By how much two gradients visibly differ, squared: what the weights of shrunk rows may be worth in a direction."""
+    """By how much two gradients visibly differ, squared: what the weights of shrunk rows may be worth there."""
     return np.where(differences**2 > VISIBLE**2 * variances, differences**2 - variances, 0.0)
 
 
