@@ -248,7 +248,7 @@ def budget_numbers() -> Numbers:
             "columns' scales": schedule.medians + schedule.histograms,
             "clips": sum(schedule.lengths),
             **{f"phase {i}": part for i, part in enumerate(schedule.phases, 1)},
-            "R² and residual error": 2 * schedule.quality,
+            "R², errors": 2 * schedule.quality,
         }
     return {"columns": 20, "epsilon": 1.0, "delta": DELTA, "shares": shares}
 
