@@ -2,10 +2,10 @@
 
     python benchmarks/flagship.py DATA [--trials N] [--ablations N]
 
-DATA holds `<task>_<name>.parquet` files with the label in `target`. The paper's protocol: random 90/10 splits,
-δ = 1e-5, median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares, clipped to
-[−1, 1]. Files whose names end in PARTIAL or NUMONLY are not the paper's data sets: means are given with and without
-them. Noise is seeded, from the same discrete laws as the private one, so that a run can be repeated.
+DATA holds `<task>_<name>.parquet` files with the column to predict in `target`. The paper's protocol: random 90/10
+splits, δ = 1e-5, median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares,
+clipped to [−1, 1]. Files whose names end in PARTIAL or NUMONLY are not the paper's data sets: means are given with and
+without them. Noise is seeded, from the same discrete laws as the private one, so that a run can be repeated.
 
 An ablation changes one thing. Its effect is the change of the mean, given with the smallest and largest effect found
 when each data set is left out in turn, so that no single one can carry it.
@@ -40,18 +40,19 @@ Patch = Callable[[], None]
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
-    from privreg.estimators.private_linear import fitting, phases, schedule
+    from privreg.estimators.private_linear import finish, fitting, phases, scales, schedule
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
     from privreg.mechanisms import spread
 
     def constants(**values: Any) -> Patch:
+        modules = (finish, fitting, phases, scales, schedule, spread)
+        homes = [(module, name) for name in values for module in modules if hasattr(module, name)]
+        assert {name for _, name in homes} == set(values), values
+
         def patch() -> None:
-            for name, value in values.items():
-                homes = [module for module in (fitting, phases, schedule, spread) if hasattr(module, name)]
-                for module in homes:
-                    setattr(module, name, value)
-                assert homes, name
+            for module, name in homes:
+                setattr(module, name, values[name])
 
         return patch
 
@@ -62,24 +63,35 @@ def ablations() -> dict[str, Patch]:
             result += coefficients[j] * table[int(j)]
         return result
 
+    halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
     return {
         "zCDP instead of Gaussian DP": in_zcdp,
-        "two phases, all columns chosen by the label": constants(PHASES=(0.5, 0.5), LATER=0.0),
-        "all columns chosen by the label": constants(LATER=0.0),
+        "two phases, all columns chosen by the target": constants(FEW_PHASES=halves, MANY_PHASES=halves, LATER=0.0),
+        "all columns chosen by the target": constants(LATER=0.0),
         "k = 5": constants(MOST_COLUMNS=5),
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
-        "no second terms for long tails": lambda: setattr(Setting, "two_terms", False),
+        "no second terms for long tails": lambda: setattr(Setting, "second_terms", 0),
+        "second terms whatever the tail holds": constants(LONG_TAIL=0.0),
+        "second terms whatever the number of records": constants(SECOND_TERM=0.5),
+        "wide limits": lambda: setattr(Setting, "wide", property(lambda _: True, lambda *_: None)),
+        "the target's limit 8 deviations instead of 6": constants(TARGET_LIMIT=8.0),
+        "the target's limit never above 6 deviations": constants(TARGET_SIZE=np.inf),
         "predictions not winsorised": lambda: setattr(WinsorisedModel, "predict", predict_unclipped),
-        "no mean of the label": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
+        "no mean of the target": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
         "constant below S = 30 instead of 50": constants(SMALLEST_SIZE=30),
         "radius not adapted": constants(SMALLEST_SQUARE=1.0),
-        "no noisy clip of residuals": constants(QUANTILE_SIZE=np.inf),
-        "noisy clip of residuals at every size": constants(QUANTILE_SIZE=0),
+        "radius never wider than in the first phase": constants(WIDEST=phases.RADIUS),
+        "the first phase's clip at every size": constants(CLIP_SIZE=np.inf),
+        "clips by lengths of residuals at every size": constants(CLIP_SIZE=0),
+        "the last clip a quantile, never balanced": constants(CROWDED=0.0),
+        "the last clip balanced, however many columns": constants(CROWDED=np.inf),
         "residuals never clipped below the 0.98 quantile": constants(CLIP_LEVEL=(0, 0.98, 0.98)),
-        "second terms whatever the number of records": constants(SECOND_TERM=0.5),
+        "shares of few columns for many, too": constants(MANY_PHASES=few, MANY_PRODUCTS=schedule.FEW_PRODUCTS),
+        "shares of many columns for few, too": constants(FEW_PHASES=many, FEW_PRODUCTS=schedule.MANY_PRODUCTS),
+        "hardly anything for products in the last phase": constants(LAST_PRODUCTS=0.001),
+        "hardly anything for R² and residual error": constants(QUALITY=1e-6),
         "best window believed from 4.0 deviations instead of 4.5": constants(PLAUSIBLE=4.0),
         "ridge 0.2 instead of 0.8": constants(RIDGE=0.2),
-        "phases 0.35, 0.30, 0.35 and half for products": constants(PHASES=(0.35, 0.30, 0.35), PRODUCTS=0.5),
         "0.20 for selection instead of 0.25": constants(SELECTION=0.20),
         "windows kept from 4.5 instead of 5.5 deviations": constants(SURE=4.5),
         "no caution in shrinking": constants(CAUTION=0.0),

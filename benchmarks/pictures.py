@@ -24,11 +24,10 @@ from privreg.estimators.private_linear import fitting
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.phases import newton
 from privreg.estimators.private_linear.scales import FEATURE_LIMIT
-from privreg.estimators.private_linear.schedule import COUNT, PHASES, make_schedule
+from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.values import BINS, FIRST_BIN, count_distances
 from privreg.mechanisms.median import noisy_median, plan_median
-from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.spread import noisy_histogram, plan_histogram, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
@@ -38,7 +37,7 @@ from privreg.privacy.noise import SeededNoise
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 DELTA = 1e-6
 BLUE, ORANGE, GREEN, GREY, INK = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#222222"
-SHADES = ("#555555", "#e69f00", "#cc79a7", "#56b4e9", "#b8b8b8", "#9fd3c1", "#4fae8e", "#00704f")
+SHADES = ("#555555", "#e69f00", "#cc79a7", "#56b4e9", "#b8b8b8", "#9fd3c1", "#4fae8e", "#00704f", "#8c6bb1")
 STYLE = {
     "svg.hashsalt": "privreg",
     "figure.constrained_layout.use": True,
@@ -183,8 +182,8 @@ def after_each_phase(X: Float64, y: Float64, epsilon: float, generator: np.rando
     """The models of one fit after each of its phases."""
     models: list[WinsorisedModel] = []
 
-    def watched(setting: Setting, state: State, moments: Moments) -> State:
-        after = newton(setting, state, moments)
+    def watched(setting: Setting, state: State) -> State:
+        after = newton(setting, state)
         models.append(WinsorisedModel(after.target, after.terms, after.theta))
         return after
 
@@ -214,7 +213,7 @@ def phase_numbers(trials: int = 60) -> Numbers:
 def draw_phases(numbers: Numbers) -> Figure:
     figure = Figure(figsize=(4.2, 3.2))
     axes = figure.subplots()
-    places = np.arange(1, len(PHASES) + 1)
+    places = np.arange(1, 4)
     for (epsilon, errors), colour in zip(
         numbers["error after phases 1, 2, 3"].items(), (ORANGE, BLUE, GREEN), strict=True
     ):
@@ -247,8 +246,9 @@ def budget_numbers() -> Numbers:
             "target": schedule.target,
             "choosing columns": schedule.selection,
             "columns' scales": schedule.medians + schedule.histograms,
-            "clips": 2 * schedule.quantile,
-            **{f"phase {i}": schedule.regression * part for i, part in enumerate(PHASES, 1)},
+            "clips": sum(schedule.lengths),
+            **{f"phase {i}": part for i, part in enumerate(schedule.phases, 1)},
+            "R², errors": 2 * schedule.quality,
         }
     return {"columns": 20, "epsilon": 1.0, "delta": DELTA, "shares": shares}
 

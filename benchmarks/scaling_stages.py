@@ -15,7 +15,10 @@ from privreg.engines.base import TARGET, Engine, OpenOptions
 from privreg.engines.registry import open_source
 from privreg.estimators.private_linear.design import Design, Phase, unexplained
 from privreg.estimators.private_linear.model import Scale, Term
+from privreg.estimators.private_linear.phases import CLIPS
+from privreg.estimators.private_linear.schedule import FEW_PRODUCTS, LAST_PRODUCTS
 from privreg.kernels.values import Distances, count_cells
+from privreg.mechanisms.moments import parts_for
 
 COLUMNS = 30
 found: dict[str, float] = {}
@@ -31,8 +34,9 @@ def timed(name: str, task: Callable[[], Any], times: float = 1) -> Any:
 def phase(width: int, last: bool) -> Phase:
     # More terms than columns: each has two, as columns with long tails may have.
     terms = tuple(Term(j % COLUMNS, Scale(0.0, 4.0, 1.0)) for j in range(width))
-    frame, clips = np.eye(width + 1), np.array([1.0]) if not last else 2.0 ** (0.5 - np.arange(8) / 2)[::-1].copy()
-    return Phase(Design(Scale(0.0, 8.0, 1.0), terms), np.zeros(width + 1), frame, 6.0, clips, not last, last)
+    design, theta, frame = Design(Scale(0.0, 8.0, 1.0), terms), np.zeros(width + 1), np.eye(width + 1)
+    clips, products = CLIPS if last else np.ones(1), parts_for(LAST_PRODUCTS if last else FEW_PRODUCTS)
+    return Phase(design, theta, frame, 6.0, clips, products, 6.0, bounded=not last, last=last)
 
 
 def opened(table: ParquetTable) -> Engine:
@@ -61,7 +65,7 @@ def main() -> None:
     for width in (10, d, 2 * d, *wide):
         for name, task in (
             ("products and gradient", phase(width, False)),
-            ("gradient for 8 clips", phase(width, True)),
+            (f"products and gradients for {CLIPS.size} clips", phase(width, True)),
         ):
             timed(f"{name}, {width} columns", partial(records.total, task, task.design.columns))
     print(json.dumps(found))

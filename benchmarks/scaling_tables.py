@@ -88,7 +88,7 @@ def prediction() -> str:
 
 def _square_cost(model: dict[str, float]) -> Any:
     """Seconds of one thread per row and phase, as a quadratic in the width, through the measured widths."""
-    measured = {int(k.split(", ")[1].split()[0]): v for k, v in model.items() if k.startswith("products and gradient")}
+    measured = {int(k.split(", ")[1].split()[0]): v for k, v in model.items() if k.startswith("products and gradient,")}
     widths = np.array(sorted(measured))
     values = np.array([measured[w] for w in widths]) * 1e-9 * THREADS
     design = np.column_stack([widths, widths.astype(float) ** 2])

@@ -64,7 +64,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         measures. None uses all records.
     limits : where values are clipped. "narrow" is best for predictions, and for intervals at small budgets. With "wide"
         only values far out are clipped, further out the more data there are: coefficients are closer to plain least
-        squares on the table as it is, at the price of wider intervals (docs/measured.md).
+        squares on the table as it is, at the price of wider intervals (docs/uncertainty.md).
     categories : levels of columns, by name, if they are public: `{"town": ["north", "south"]}`. The first one is the
         reference. "dtype" takes the levels in the types of columns as public. None: common values are found privately.
     missing : "drop" leaves out a record with a missing value; "fill" keeps it, and counts a missing number as the
@@ -92,7 +92,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     coef_, intercept_ : what `predict` uses: the model in the units of the data, shrunk, one coefficient for each
         column, or for each level but the reference; 0 if it was not chosen or is left out.
     standard_error_, intercept_error_ : `bse` as an array, without the intercept, and that of the intercept.
-    r2_, r2_error_ : R² on the clipped table, estimated privately, and its standard error; NaN for a constant.
+    r2_, r2_error_ : R² of `predict` on the clipped target, estimated privately, and its standard error; NaN for a
+        constant.
     residual_error_, residual_error_se_ : residual standard error in the units of the target, and its standard error.
     linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
     selected_features_ : names (or column numbers) in the order chosen.

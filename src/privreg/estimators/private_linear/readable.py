@@ -85,7 +85,7 @@ class ReadableModel:
 
     @property
     def r2_(self) -> float:
-        """R² of the estimates on the clipped table, an estimate; NaN for a constant."""
+        """R² of the model that predicts, on the clipped target, estimated privately; NaN for a constant."""
         return _number(self._statistics().r2)
 
     @property
@@ -95,7 +95,7 @@ class ReadableModel:
 
     @property
     def residual_error_(self) -> float:
-        """Residual standard error: the standard deviation of the residuals, in the units of the target."""
+        """Residual standard error: the standard deviation of what `predict` leaves, in the units of the target."""
         return _number(self._statistics().residual_error)
 
     @property
