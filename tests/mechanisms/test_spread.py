@@ -239,12 +239,3 @@ def test_winsorising_is_clipping_then_rounding(values, centre, limit):
         alone = np.zeros(1, np.int16)
         winsorise(np.array([value]), centre, limit, alone)
         assert alone[0] == got
-
-
-def test_how_many_lie_beyond():
-    weights = np.zeros(BINS)
-    weights[-FIRST_BIN : -FIRST_BIN + 4] = 0.4, 0.3, 0.2, 0.1  # bins that end at √2, 2, 2√2 and 4
-    spread = Spread(4.0, 1.0, True, weights)
-    assert spread.beyond(2.0) == pytest.approx(0.3)
-    assert spread.beyond(4.0) == 0
-    assert replace(spread, limit=2**1.5).beyond(2.0) == pytest.approx(0.2)

@@ -42,10 +42,6 @@ class Spread:
         """Of the winsorised and scaled column."""
         return float((self.weights * np.minimum(_MIDDLES, self.limit) ** 2).sum()) / self.unit**2
 
-    def beyond(self, distance: float) -> float:
-        """Part of the records that lies further from the centre than a bin's upper edge, up to the limit."""
-        return float(self.weights[(_EDGES[:-1] >= distance) & (_EDGES[1:] <= self.limit)].sum())
-
     def distance(self, level: float) -> float:
         """The quantile of the distance from the centre, not beyond the limit; log-linear inside a bin."""
         beyond = np.append(np.cumsum(self.weights[::-1])[::-1][1:], 0.0)

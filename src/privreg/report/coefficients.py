@@ -35,11 +35,7 @@ def formula(release: Release) -> str:
     """target ≈ intercept + coefficient · feature …, a line for each, with the cuts: the whole model."""
     lines = [f"{shown(release.target)} ≈ {_plain(release.intercept.slope)}"]
     for c in release.coefficients:
-        inner = _cut(c.feature, c.linear_from, c.linear_to)
-        lines.append(f"  {_signed(c.slope)} · {inner}")
-        if c.outer_value is not None:
-            outer = _cut(c.feature, c.outer_from, c.outer_to)
-            lines.append(f"  {_signed(c.outer_value)} · ({outer} − {inner})")
+        lines.append(f"  {_signed(c.slope)} · {_cut(c.feature, c.linear_from, c.linear_to)}")
     return "\n".join(lines)
 
 
@@ -111,8 +107,7 @@ def _rule(release: Release) -> list[Content]:
         return []
     rule = (
         "cut(x, a, b) is x, but never less than a or more than b: a value beyond its range "
-        "counts as if it were at the end of the range. A column with a second line goes on with that slope, "
-        "up to the end of its second range."
+        "counts as if it were at the end of the range."
     )
     if release.prediction_range is None:
         return [rule]

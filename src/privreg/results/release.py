@@ -21,9 +21,6 @@ class Coefficient:
     high: float | None = None
     linear_from: float | None = None  # ends of the range in which the model is linear in this feature
     linear_to: float | None = None
-    outer_value: float | None = None  # slope beyond that range, of columns with long tails, up to a second one
-    outer_from: float | None = None
-    outer_to: float | None = None
     level: bool = field(default=False, kw_only=True)  # a level of a category, or of a boolean: 0 or 1
     z: float | None = field(default=None, kw_only=True)
     pvalue: float | None = field(default=None, kw_only=True)

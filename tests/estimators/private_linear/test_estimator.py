@@ -383,3 +383,21 @@ def test_wide_limits_are_closer_to_plain_least_squares():
 def test_limits_are_checked():
     with pytest.raises(ValueError, match="limits must be one of narrow, wide"):
         seeded(limits="broad").fit(*table(100, 2))
+
+
+def clipped_least_squares(model, X, y):
+    """What estimates are said to estimate, the intercept last."""
+    low, high = model.linear_range_.T
+    columns = np.column_stack([np.clip(X, low, high), np.ones(len(X))])
+    return np.linalg.lstsq(columns, np.clip(y, *model.prediction_range()), rcond=None)[0]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 1e5])
+def test_a_long_tailed_column_has_the_slope_of_the_clipped_table(epsilon):
+    """Much of the target lies beyond its range: records there must not count for less than others."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    X[:, 2] = np.exp(1.2 * X[:, 2])
+    y = X @ [1, 0, 0.5] + rng.normal(size=20_000)
+    model = seeded(epsilon=epsilon).fit(X, y)
+    assert np.abs((np.asarray(model.params) - clipped_least_squares(model, X, y)) / model.bse).max() < 3

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import about, listed, number
+from privreg._format import about, number
 from privreg._types import Float64
 from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
@@ -50,8 +50,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     made well-conditioned; the last is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range (or, for columns with long tails, with another slope). Predictions stay in the target's own range.
-    Coefficients to read estimate least squares on the table with every value clipped to its range.
+    end of the range. Predictions stay in the target's own range. Coefficients to read estimate least squares on the
+    table with all values clipped like that.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
@@ -256,9 +256,6 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         ]
         if self.limits == "wide":
             facts.append("Limits are wide: close to plain least squares, at the price of wider intervals.")
-        bent = [self._names[j] for j in self.model_.outer()]
-        if bent:
-            facts.append(f"Predictions have another slope beyond the range, up to a second limit: {listed(bent)}.")
         facts += self._about_columns(self._chosen())
         return facts
 

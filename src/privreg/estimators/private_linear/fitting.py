@@ -15,7 +15,7 @@ from privreg.estimators.private_linear.design import unexplained
 from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
-from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spreads, widened
+from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spread, widened
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
@@ -118,7 +118,7 @@ def read_target(setting: Setting) -> State:
     schedule, values = setting.schedule, setting.engine.column(TARGET)
     most = TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
     median = find_median(setting, "median of the target", values, schedule.target_median)
-    (spread,) = find_spreads(setting, "spread of the target", values, median, schedule.target_histogram, [most])
+    spread = find_spread(setting, "spread of the target", values, median, schedule.target_histogram, most)
     clip = spread.distance(MEAN_LEVEL)
     event = plan_clipped_sum("mean of the target", setting.share(schedule.target_mean), purpose="target")
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted

@@ -88,9 +88,9 @@ class WinsorisedModel:
         theta = numbers(record["theta"], "theta", len(terms) + 1)
         require((record["estimates"] is None) == (not terms), "a model has estimates unless it is a constant")
         estimates = Estimates.from_dict(record["estimates"], len(terms)) if terms else None
+        require(len({term.column for term in terms}) == len(terms), "a column has two terms")
         if estimates is not None:
             read = [terms[place - 1] for place in estimates.places[1:]]
-            require(len({term.column for term in read}) == len(read), "a column has two estimates")
             require(all(term.sure for term in read), "a column whose scale is a guess has an estimate")
         return cls(target, tuple(terms), theta, estimates)
 
@@ -121,8 +121,7 @@ class WinsorisedModel:
     def in_units(self, columns: int) -> Float64:
         """The matrix L with L·θ + (0, …, 0, target.centre) = coefficients of each column, intercept last.
 
-        Inside all limits every term is linear; where a column has two terms their slopes add up. Terms whose scale is a
-        guess count as 0, as they do at their centre.
+        Inside all limits every term is linear. Terms whose scale is a guess count as 0, as they do at their centre.
         """
         matrix = np.zeros((columns + 1, len(self.theta)))
         matrix[columns, 0] = self.target.unit
@@ -134,23 +133,9 @@ class WinsorisedModel:
             matrix[columns, t] = -slope * term.scale.centre
         return matrix
 
-    def outer(self) -> dict[int, tuple[float, float, float]]:
-        """Of columns with two terms: the slope beyond the first one's limits, and the ends of the second's."""
-        found: dict[int, tuple[float, float, float]] = {}
-        seen: set[int] = set()
-        for term, weight in zip(self.terms, self.theta[1:].tolist(), strict=True):
-            if term.column in seen:
-                slope = weight * self.target.unit / term.scale.unit
-                ends = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
-                found[term.column] = slope, *ends
-            seen.add(term.column)
-        return found
-
     def intervals(self, columns: int) -> Float64:
         """Low and high end of the stretch in which the model is linear in each column; NaN for columns not in it."""
         ends = np.full((columns, 2), np.nan)
-        for term in reversed(
-            [term for term in self.terms if term.sure]
-        ):  # a column's first term has the narrower limits
+        for term in [term for term in self.terms if term.sure]:
             ends[term.column] = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
         return ends

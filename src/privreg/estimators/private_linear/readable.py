@@ -167,7 +167,7 @@ class ReadableModel:
         """Those of these rows, as they are shown, and the intercept."""
         found, model, steps = self._inference, self.model_, step_sizes(self.model_)
         values = np.column_stack([found.values, found.errors, found.interval(0.05), found.z, found.pvalues])
-        ranges, outer, determined = model.intervals(len(self._names)), model.outer(), found.determined.tolist()
+        ranges, determined = model.intervals(len(self._names)), found.determined.tolist()
 
         def one(row: int) -> Coefficient:
             value, error, low, high, z, pvalue = map(_finite, values[row])
@@ -180,7 +180,6 @@ class ReadableModel:
                 low,
                 high,
                 *linear,
-                *outer.get(row, (None, None, None)),
                 level=level,
                 z=z,
                 pvalue=pvalue,

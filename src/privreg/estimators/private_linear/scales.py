@@ -6,7 +6,7 @@ from typing import NamedTuple
 from privreg.data.features import Feature
 from privreg.engines.base import PreparedColumns
 from privreg.estimators.private_linear.model import Scale, Term
-from privreg.estimators.private_linear.state import WIDE_SIZE, Setting, State
+from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.totals import Column
 from privreg.kernels.values import Distances
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
@@ -16,8 +16,8 @@ from privreg.privacy.events import pick_epsilon
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 RAREST = 0.01  # part of the records with a level: for products with it, limits are as wide as if all others were away
-SECOND_TERM = 100  # records beyond the first term's limit that a second term needs,
-LONG_TAIL = 1.25  # and by how much more of the column's variance there must be inside its own limit
+WIDE_SIZE = 500  # from this S on limits grow: wide ones with √S,
+NARROW = 0.25  # narrow ones with this power of it
 LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
 
@@ -30,7 +30,7 @@ class _Found(NamedTuple):
 
 
 def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
-    """Terms for these columns. Second terms, for long tails, come after all others.
+    """Terms for these columns.
 
     Of levels it is known how many records have them, and that is their scale; levels that hardly any record has, or
     nearly all have, are left out.
@@ -39,30 +39,21 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
     searched = [j for j in chosen if features[j].share is None]
     found = dict(zip(searched, _scales(setting, searched), strict=True))
     terms: list[tuple[Term, float]] = []
-    second: list[tuple[Term, float]] = []
     lost: list[int] = []
     for j in chosen:
         if j in found:
-            narrow, *wider = found[j]
-            terms.append((Term(j, narrow.scale, narrow.spread.sure), narrow.spread.mean_square))
-            if wider and len(second) < setting.second_terms and long_tailed(setting, narrow.spread, wider[0].spread):
-                second.append((Term(j, wider[0].scale, wider[0].spread.sure), wider[0].spread.mean_square))
+            scale, spread = found[j]
+            terms.append((Term(j, scale, spread.sure), spread.mean_square))
         elif (of_level := level_scale(features[j])) is not None:
             terms.append((Term(j, of_level), 1.0))
         else:
             lost.append(j)
-    return state.with_terms([*terms, *second], lost)
+    return state.with_terms(terms, lost)
 
 
 def widened(setting: Setting) -> float:
-    """How much wider limits are than usual, where they are wide."""
-    return max(1.0, sqrt(setting.size / WIDE_SIZE))
-
-
-def long_tailed(setting: Setting, narrow: Spread, wide: Spread) -> bool:
-    """Whether a column deserves a second term."""
-    enough = wide.beyond(narrow.limit) * setting.records >= SECOND_TERM
-    return enough and wide.mean_square * wide.unit**2 >= LONG_TAIL * narrow.mean_square * narrow.unit**2
+    """How much wider limits are than with little data."""
+    return max(1.0, (setting.size / WIDE_SIZE) ** (0.5 if setting.wide else NARROW))
 
 
 def level_scale(feature: Feature) -> Scale | None:
@@ -73,8 +64,8 @@ def level_scale(feature: Feature) -> Scale | None:
     return Scale(share, max(share, 1 - share), sqrt(share * (1 - share)))
 
 
-def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
-    """Of each column the scale, and where second terms are possible one with a wider limit.
+def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
+    """Of each column the scale.
 
     Centres come first, then spreads, so that two or three passes over the records serve all columns.
     """
@@ -84,16 +75,13 @@ def _scales(setting: Setting, columns: list[int]) -> list[list[_Found]]:
     prepared = PreparedColumns(setting.engine, columns)
     centres = _centres(setting, columns, prepared)
     prepared.prepare([Distances(centre) for centre in centres])
-    limits = [FEATURE_LIMIT * widened(setting)] if setting.wide else [FEATURE_LIMIT]
-    if setting.second_terms:
-        limits.append(FEATURE_LIMIT * widened(setting))
     part = schedule.histograms / schedule.unknown
     found = []
     for j, values, centre in zip(columns, prepared, centres, strict=True):
-        row, rare = features[j].row, 1 / sqrt(max(features[j].part, RAREST))
-        most = [limit * rare for limit in limits]
-        spreads = find_spreads(setting, f"spread of column {row}", values, centre, part, most, row)
-        found.append([_Found(_bounded(features[j], Scale(centre, s.limit, s.unit)), s) for s in spreads])
+        row = features[j].row
+        most = FEATURE_LIMIT * widened(setting) / sqrt(max(features[j].part, RAREST))
+        spread = find_spread(setting, f"spread of column {row}", values, centre, part, most, row)
+        found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
 
@@ -130,13 +118,13 @@ def find_median(setting: Setting, name: str, values: Column, part: float, row: i
     return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=row), values)
 
 
-def find_spreads(
-    setting: Setting, name: str, values: Column, centre: float, part: float, most: list[float], row: int | None = None
-) -> list[Spread]:
-    """One noisy histogram, read with each of the limits, in standard deviations."""
+def find_spread(
+    setting: Setting, name: str, values: Column, centre: float, part: float, most: float, row: int | None = None
+) -> Spread:
+    """A noisy histogram, read with a limit of at most so many standard deviations."""
     event = plan_histogram(name, setting.share(part), purpose=_purpose(row), column=row)
     histogram = noisy_histogram(setting.account, event, values, centre)
-    return [read_spread(histogram, event.scale / event.grid, setting.records, m) for m in most]
+    return read_spread(histogram, event.scale / event.grid, setting.records, most)
 
 
 def _purpose(row: int | None) -> str:

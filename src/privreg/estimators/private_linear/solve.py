@@ -59,8 +59,7 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
     *_, before, last = state.released
     sums = combine(setting, before, last)
     back = np.linalg.inv(last.frame)
-    first = {term.column: i for i, term in reversed([*enumerate(state.terms, 1)]) if term.sure}
-    places = [0, *sorted(first.values())]  # of a column with two terms the first
+    places = [0, *(i for i, term in enumerate(state.terms, 1) if term.sure)]
     chosen = back[:, places]
     start = last.theta[places]
     rest = sums.gradient + sums.products @ (back @ last.theta - chosen @ start)

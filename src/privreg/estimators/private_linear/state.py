@@ -14,9 +14,6 @@ from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.spread import Spread
 from privreg.privacy.account import AdaptiveAccount
 
-WIDE_SIZE = 500  # S from which limits can be wider: they grow with √S from there
-WIDE_ROOM = 1.5  # times the columns: what the data must be able to carry for second terms
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -35,15 +32,6 @@ class Setting:
     def share(self, part: float) -> float:
         """μ² of this part of the budget."""
         return part * self.mu_squared
-
-    @property
-    def second_terms(self) -> int:
-        """How many columns may get a second term, with wider limits: as many as the data can carry beside the first."""
-        schedule = self.schedule
-        all_used = schedule.columns == len(self.engine)
-        if self.wide or not all_used or self.size < WIDE_SIZE or WIDE_ROOM * schedule.columns > schedule.capacity:
-            return 0
-        return min(schedule.columns, schedule.capacity - schedule.columns)
 
 
 @dataclass(frozen=True)
