@@ -16,6 +16,7 @@ CAUTION = 1.0  # standard deviations above what noise alone would give, from whi
 NORMAL_HALF, NORMAL_TENTH = 0.674, 1.645  # what half, and nine tenths, of a normal law's sizes are below
 RESIDUAL_CLIP = 6.0  # residuals are clipped at so many of their deviations, to add up their squares,
 EXPLAINED_CLIP = (2.5, 1.5)  # and what they explain by so many of those of predictions and of residuals
+CHEAP = 0.003  # of the target's variance: both are clipped so far out that noise is at least this, and tails count
 SHAPE = 0.4  # relative error of a variance that is read off quantiles as if of a normal law
 HIDDEN = 0.06  # relative error of a variance whose tail is clipped
 
@@ -53,13 +54,14 @@ def measure(setting: Setting, state: State, theta: Float64) -> Quality:
     usual, most = state.usual, state.target.limit / state.target.unit
     typical = max(state.lengths.quantile(0.5) / NORMAL_HALF, state.lengths.quantile(0.9) / NORMAL_TENTH) / usual
     far = min(max(2 * state.spread.distance(0.9), state.spread.distance(0.98)) / state.target.unit, most)
-    squares = min(RESIDUAL_CLIP * typical, far) ** 2
+    share = setting.share(setting.schedule.quality)
+    room = min(CHEAP * setting.records * sqrt(share), (2 * most) ** 2)  # no record has more
+    squares = max(min(RESIDUAL_CLIP * typical, far) ** 2, room * min(typical, 1.0) ** 2)
     bent = np.linalg.solve(state.frame, theta)
     explained = float(bent @ state.released[-1].moments.products @ bent) / setting.records
     of_fit, of_rest = EXPLAINED_CLIP
     spread = min(max(sqrt(max(explained, 0.0)), 0.15), most)
-    gains = max(of_fit * spread * (of_fit * spread + 2 * of_rest * typical), far**2)
-    share = setting.share(setting.schedule.quality)
+    gains = max(of_fit * spread * (of_fit * spread + 2 * of_rest * typical), far**2, room)
     task = Fit(state.design, theta, squares, gains)
     found = setting.engine.total(task, task.design.columns)
     noisy = []
