@@ -136,7 +136,7 @@ def _name_rows(ax: Any, names: list[str]) -> None:
     ax.set_yticks(range(len(names)), names)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # of no rows, too
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)
 

@@ -57,9 +57,7 @@ def estimand(release: Release) -> list[str]:
     """What coefficients estimate, why some are missing, and whether predictions use others."""
     if release.statistics is None or release.statistics.r2 is None:
         return []
-    told = [
-        "Coefficients estimate least squares on this table with every column (and the target) clipped to its range."
-    ]
+    told = [ESTIMAND]
     if not all(c.determined for c in release.coefficients):
         told.append(
             "Not determined: at this budget, a step of one standard deviation of the column might be worth more than a "

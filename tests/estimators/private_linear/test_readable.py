@@ -344,4 +344,7 @@ def test_the_chart(model):
     assert widths["town=c"] == pytest.approx(model.params["town=c"])
     own = model.plot()
     assert len(own.patches) == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not constant_model().plot().patches
     pyplot.close("all")
