@@ -3,7 +3,6 @@
 Proof: docs/proofs/spread.md.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +18,6 @@ from privreg.mechanisms.spread import (
     LIKELY,
     PLAUSIBLE,
     SURE,
-    Spread,
     noisy_histogram,
     plan_histogram,
     read_spread,
