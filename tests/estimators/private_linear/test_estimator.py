@@ -392,7 +392,7 @@ def clipped_least_squares(model, X, y):
     return np.linalg.lstsq(columns, np.clip(y, *model.prediction_range()), rcond=None)[0]
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 3.0, 1e5])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_a_long_tailed_column_has_the_slope_of_the_clipped_table(epsilon):
     """Much of the target lies beyond its range: records there must not count for less than others."""
     rng = np.random.default_rng(0)
