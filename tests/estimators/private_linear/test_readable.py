@@ -348,3 +348,13 @@ def test_the_chart(model):
         warnings.simplefilter("error")
         assert not constant_model().plot().patches
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("value", ["x", None, 0.0, 1.0, float("nan")])
+def test_a_level_that_is_no_probability(value):
+    model = known_model()
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        model.conf_int(value)
+    if value is not None:
+        with pytest.raises(ValueError, match="interval must be between 0 and 1"):
+            model.predict(table(), interval=value)

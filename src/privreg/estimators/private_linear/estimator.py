@@ -3,6 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from math import sqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     def _interval_width(self, interval: float) -> float:
         """Standard errors to either side of a prediction."""
         check_is_fitted(self)
-        if not 0 < interval < 1:
+        if not isinstance(interval, Real) or not 0 < interval < 1:
             raise ValueError(f"interval must be between 0 and 1, for instance 0.95, got {interval!r}")
         if self.model_.estimates is None:
             raise ValueError("the model is a constant, and how far it may be off is not known: it has no interval")

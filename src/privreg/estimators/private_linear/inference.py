@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +134,6 @@ class Inference:
 
 def quantile(alpha: float) -> float:
     """Standard errors to either side of an interval; ValueError unless alpha is a probability."""
-    if not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
     return float(ndtri(1 - alpha / 2))
