@@ -82,7 +82,7 @@ def _true_lengths(account: Account, step: Any, counts: Any, unit: float, records
     return replace(noisy, counts=counts.astype(float))
 
 
-def _true_reach(setting: Any, usual: float, width: int, share: float) -> float:  # noqa: ARG001
+def _true_reach(setting: Any, state: Any, usual: float, share: float) -> float:  # noqa: ARG001
     """The more records there are, the wider is the radius."""
     return min(phases.RADIUS + setting.engine.n_records / 1000, phases.WIDEST)
 

@@ -39,9 +39,9 @@ class _Seen:
     target: Any = np.zeros(1)
 
     @classmethod
-    def fit(cls, account: Any, engine: Any, *others: Any) -> Any:
+    def fit(cls, account: Any, engine: Any, *others: Any, **options: Any) -> Any:
         cls.target = engine.target if engine.n_records else np.zeros(1)
-        return _fit(account, engine, *others)
+        return _fit(account, engine, *others, **options)
 
 
 _LOOKING = (estimator, "fit", _Seen.fit)
@@ -76,15 +76,15 @@ def _tell_rows(estimator: Any, opened: Any, job: Any) -> None:
     _carry_out(estimator, opened, job)
 
 
-def _print_count(account: Any, engine: Any, *others: Any) -> Any:
+def _print_count(account: Any, engine: Any, *others: Any, **options: Any) -> Any:
     print(f"fitting {engine.n_records} records")
-    return _fit(account, engine, *others)
+    return _fit(account, engine, *others, **options)
 
 
-def _count_as_a_stage(account: Any, engine: Any, *others: Any) -> Any:
+def _count_as_a_stage(account: Any, engine: Any, *others: Any, **options: Any) -> Any:
     if account.watch is not None:
         account.watch(f"{engine.n_records} records")
-    return _fit(account, engine, *others)
+    return _fit(account, engine, *others, **options)
 
 
 def _predict_below(self: Any, table: Any) -> Any:

@@ -236,8 +236,8 @@ def test_a_phase_adds_up_what_each_record_is_alone(rng, monkeypatch, clips, last
     rows = rotate(columns, frame * design.units[:, None], 1.9)
     assert rows.factors.min() < 0.8 < 1 == rows.factors.max()  # some rows are shrunk, others are not
     predicted = moments.linear_scores(columns, phase.theta * design.units)
-    if last:  # the gradient is that of whole rows
-        residuals = (design.target.apply(block.target) - predicted) / rows.factors
+    if last:
+        residuals = design.target.apply(block.target) - predicted
     else:
         residuals = (design.target.apply(block.target) - np.clip(predicted, -4, 4)) * rows.factors
     if bounded:

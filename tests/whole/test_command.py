@@ -40,7 +40,7 @@ def test_a_fit_that_is_interrupted_says_nothing_and_has_spent(tmp_path):
 import os, signal, sys
 from privreg.cli.app import app
 from privreg.estimators.private_linear import estimator
-estimator.fit = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+estimator.fit = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 app(sys.argv[1:])
 """

@@ -209,7 +209,7 @@ class Killer:
             self._worker.wait()
 
 
-@pytest.mark.parametrize("stage", ["median of the target", "counting pairs", "phase 2: products"])
+@pytest.mark.parametrize("stage", ["median of the target", "counting pairs", "phase 2: products and gradient"])
 def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, monkeypatch):
     monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     model = PrivateLinearRegression(k=3, random_state=3)

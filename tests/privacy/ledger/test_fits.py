@@ -78,7 +78,7 @@ def test_wrong_input_costs_nothing_but_a_fit_that_dies_has_spent(tmp_path, monke
         model.fit(X, y[:-1])
     assert ledger.history() == []
 
-    def die(*_):
+    def die(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr("privreg.estimators.private_linear.estimator.fit", die)
