@@ -50,7 +50,7 @@ def correlations(model: WinsorisedModel, names: Sequence[str]) -> Correlations:
     order = sorted(range(1, len(rows)), key=rows.__getitem__)
     np.fill_diagonal(matrix, np.where(np.isnan(spreads), np.nan, 1.0))
     values = matrix[np.ix_(order, order)].tolist()
-    return Correlations([names[rows[i]] for i in order], [[_finite(value) for value in row] for row in values])
+    return Correlations([names[rows[i]] for i in order], [[finite(value) for value in row] for row in values])
 
 
 def _column(column: Column, source: int, schema: Schema, known: _Single) -> list[Described]:
@@ -95,7 +95,7 @@ def _scaled(name: str, scale: Scale, mean: tuple[float, float], variance: float)
     with np.errstate(all="ignore"):
         middle, error = scale.centre + scale.unit * float(mean[0]), scale.unit * float(mean[1])
         spread = scale.unit * sqrt(variance) if variance >= 0 else np.nan
-    return Described(name, *map(_finite, (scale.centre, low, high, min(max(middle, low), high), error, spread)))
+    return Described(name, *map(finite, (scale.centre, low, high, min(max(middle, low), high), error, spread)))
 
 
 def _variances(estimates: Estimates) -> Float64:
@@ -105,5 +105,6 @@ def _variances(estimates: Estimates) -> Float64:
     return np.where(variances > estimates.square_error, variances, np.nan)
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """A number, or None where there is none to tell."""
     return float(value) if isfinite(value) else None

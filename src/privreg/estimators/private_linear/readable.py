@@ -1,7 +1,7 @@
 """What a statistician reads off a fitted model, named as in statsmodels. All of it comes from released values."""
 
 from collections.abc import Sequence
-from math import isfinite, nan, sqrt
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from privreg._types import Float64
 from privreg.data.features import Feature
 from privreg.data.labels import labelled_frame, labelled_series, labelled_square
 from privreg.data.schema import Schema
-from privreg.estimators.private_linear.description import correlations, describe, step_sizes
+from privreg.estimators.private_linear.description import correlations, describe, finite, step_sizes
 from privreg.estimators.private_linear.inference import Inference
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.regressor import shown_names
@@ -155,8 +155,8 @@ class ReadableModel:
         return Statistics(
             estimates.r2,
             estimates.r2_error,
-            _finite(deviation * unit),
-            _finite(estimates.residual_error / (2 * deviation) * unit) if deviation > 0 else None,
+            finite(deviation * unit),
+            finite(estimates.residual_error / (2 * deviation) * unit) if deviation > 0 else None,
             inference.differs(self.coef_),
             inference.joint_tests(self._features, self.schema_.names),
             described,
@@ -170,9 +170,9 @@ class ReadableModel:
         ranges, determined = model.intervals(len(self._names)), found.determined.tolist()
 
         def one(row: int) -> Coefficient:
-            value, error, low, high, z, pvalue = map(_finite, values[row])
+            value, error, low, high, z, pvalue = map(finite, values[row])
             level = self._features[row].category is not None
-            linear = (None, None) if level else map(_finite, ranges[row])  # a level is 0 or 1
+            linear = (None, None) if level else map(finite, ranges[row])  # a level is 0 or 1
             return Coefficient(
                 self._names[row],
                 value,
@@ -185,10 +185,10 @@ class ReadableModel:
                 pvalue=pvalue,
                 determined=determined[row],
                 predicts=float(self.coef_[row]),
-                step=None if level else _finite(steps.get(row, nan)),
+                step=None if level else finite(steps.get(row, nan)),
             )
 
-        *ends, z, pvalue = map(_finite, values[-1])
+        *ends, z, pvalue = map(finite, values[-1])
         return [one(row) for row in rows], Coefficient(INTERCEPT, *ends, z=z, pvalue=pvalue, predicts=self.intercept_)
 
     def _series(self, values: Any, name: str) -> Any:
@@ -204,7 +204,3 @@ def _numbers(values: Sequence[float | None]) -> Float64:
 
 def _number(value: float | None) -> float:
     return nan if value is None else value
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if isfinite(value) else None
