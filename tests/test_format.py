@@ -65,7 +65,7 @@ def test_bounds_are_rounded_up():
     assert words.odds_factor(log(3)) == "3"
     assert words.odds_factor(1e-9) == "1.01"
     assert words.odds_factor(8.0) == "2,981"
-    assert words.odds_factor(5000.0) == "more than 10^300"
+    assert words.odds_factor(5000.0) == "10^2172"
     assert words.percent(0.731058) == "73.2 %"
     assert words.percent(0.5) == "50.0 %"
     assert words.percent(0.99995) == "99.995 %"
@@ -92,3 +92,11 @@ def test_no_folder_is_shown():
 def test_names_that_cannot_be_printed():
     assert words.shown("a\nb\tc") == "a b c"
     assert words.shown("x\x00\u202e\ud800y") == "x���y"
+
+
+def test_plain_numbers():
+    assert words.plain_number(12345.678, words.decimals_of(6.2)) == "12345.7"
+    assert words.plain_number(-12345.678, words.decimals_of(620.0)) == "-12350"
+    assert words.plain_number(-0.001, 1) == "0.0"
+    assert words.plain_number(12345.678, words.decimals_of(None)) == "12346"
+    assert words.plain_number(float("nan"), 2) == "nan"

@@ -31,13 +31,25 @@ def number(value: float, digits: int = 5) -> str:
 
 def supported(value: float | None, error: float | None) -> str:
     """As many digits as the standard error supports: down to its second one. Empty if there is no value."""
-    if value is None or error is None or not (isfinite(value) and isfinite(error) and error > 0):
+    decimals = decimals_of(error)
+    if value is None or decimals is None or not isfinite(value):
         return "" if value is None else number(value)
-    decimals = 1 - _power(error)
     if not -8 <= decimals <= 5 or abs(value) >= 1e9:
         return number(value, min(max(_power(value) + decimals + 1, 1), 12))
     rounded = round(value, decimals) + 0.0
     return f"{rounded:{',' if abs(rounded) >= 1e4 else ''}.{max(decimals, 0)}f}".replace("-", "−")
+
+
+def decimals_of(error: float | None) -> int | None:
+    """Digits after the point that a standard error supports: down to its second one. None if it is not known."""
+    return 1 - _power(error) if error is not None and isfinite(error) and error > 0 else None
+
+
+def plain_number(value: float, decimals: int | None) -> str:
+    """A number as programs write it, as CSV needs it: no commas, and a hyphen for minus. Five digits count if None."""
+    if decimals is None or not isfinite(value):
+        return f"{value + 0.0:.5g}"
+    return f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
 
 
 def z_value(value: float | None) -> str:
@@ -96,6 +108,8 @@ def shortened(name: str, letters: int) -> str:
 
 def one_in(probability: float) -> str:
     """0.000001 as "one in 1,000,000"."""
+    if probability > 0.1:
+        return f"{number(100 * probability, 3)} %"
     times = 1 / probability
     if times >= 1e15:
         return f"less than one in 10^{floor(log10(times))}"
@@ -105,7 +119,7 @@ def one_in(probability: float) -> str:
 def odds_factor(epsilon: float) -> str:
     """e^ε, rounded up."""
     if epsilon > 20:
-        return f"more than {10 ** min(floor(epsilon / 2.302586), 300):.0e}".replace("1e+", "10^")
+        return f"10^{floor(epsilon / 2.302585) + 1}"
     factor = exp(epsilon)
     if factor >= 1000:
         return f"{ceil(factor):,}"

@@ -26,6 +26,15 @@ def chromium():
         browser.close()
 
 
+def axe(page):
+    """What axe-core finds that would keep people from reading the page as it is shown now: one line for each rule."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    # No preloading: it would read style sheets once more, which browsers refuse to pages in a folder.
+    found = Axe().run(page, options={"resultTypes": ["violations"], "preload": False}).response["violations"]
+    return [f"{rule['id']}: {rule['help']}\n  {rule['nodes'][0]['html'][:300]}" for rule in found]
+
+
 @contextmanager
 def opened(browser, file, device):
     """The file in a window that is offline; whatever it asks for or complains about fails the test."""

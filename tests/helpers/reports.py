@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from privreg.paper import make_method
-from privreg.report.document import Document, Record, Section, markdown
+from privreg.report.document import Data, Document, Fold, Section, markdown
 from privreg.report.model import Context, document
 from privreg.results.release import release_of
 
@@ -52,17 +52,29 @@ def paper_release(name, **options):
 
 
 def texts(release, asked=ASKED):
-    """Everything but charts and JSON, as one string."""
-    return markdown(replace_blocks(document(release, asked)))
+    """Everything but charts and JSON, as one string; folds are open."""
+    doc = document(release, asked)
+    sections = [Section(s.title, [b for b in s.blocks if not is_data(b)]) for s in doc.sections]
+    return markdown(Document(doc.title, doc.lead, sections, doc.banner))
 
 
-def replace_blocks(doc):
-    sections = [Section(s.title, [b for b in s.blocks if not isinstance(b, Record)]) for s in doc.sections]
-    return Document(doc.title, doc.lead, sections, doc.notice)
+def is_data(block):
+    return isinstance(block, Data) or (isinstance(block, Fold) and block.title.startswith("The record as"))
 
 
 def section(release, title, asked=ASKED):
     return next(s for s in document(release, asked).sections if s.title == title).blocks
+
+
+def fold(release, title, asked=ASKED):
+    """What is folded away under this title, anywhere on the page."""
+    sections = document(release, asked).sections
+    return next(b.blocks for s in sections for b in s.blocks if isinstance(b, Fold) and b.title.startswith(title))
+
+
+def facts(release, asked=ASKED):
+    """The facts of the verdict: value and meaning by name."""
+    return {fact.name: (fact.value, fact.meaning) for fact in document(release, asked).banner.facts}
 
 
 def svg_texts(picture):

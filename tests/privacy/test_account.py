@@ -88,7 +88,7 @@ def test_receipt_as_text():
     text = str(Receipt((COUNT, PICK), Budget(1.0), private=True))
     assert text.splitlines()[0].split() == ["step", "mechanism", "noise", "cost"]
     assert "pick   exponential  scale 2" in text
-    assert "total: ε = 0.5, δ = 0 for adding or removing one record" in text
+    assert "total:  ε = 0.5, δ = 0 for adding or removing one record" in text
     assert "NOT PRIVATE" not in text
     assert "NOT PRIVATE" in str(Receipt((), Budget(1.0), private=False))
     assert "nothing was released" in str(Receipt((), Budget(1.0), private=True))

@@ -222,13 +222,13 @@ def test_two_parts_never_exceed_the_request(epsilon, delta, rows, spend):
 
 def test_parts_that_do_not_go_together():
     reading, fit, budget = in_parts()
-    with pytest.raises(ValueError, match="more than the budget"):
+    with pytest.raises(ValueError, match="together exceed the budget"):
         fit.after(reading, Budget(1.9, 1e-6))
     with pytest.raises(ValueError, match="same unit"):
         fit.after(replace(reading, unit="one person"), budget)
     with pytest.raises(ValueError, match="same unit"):
         fit.after(replace(reading, rows=2), budget)
-    with pytest.raises(ValueError, match="nothing before it"):
+    with pytest.raises(ValueError, match="no earlier part of its own"):
         fit.after(replace(fit.after(reading, budget), budget=Budget(0.2, 1e-7)), budget)
     private = replace(reading, private=True)
     assert not fit.after(private, budget).private

@@ -6,11 +6,13 @@ from dataclasses import replace
 from math import inf
 
 import numpy as np
+import yaml
 
 from privreg import __version__
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace
 from privreg.privacy.receipt import Receipt
+from privreg.report.deployment import as_yaml, missing_fields, to_register
 from privreg.report.model import deployment_record, report_page
 from privreg.results.release import Coefficient
 from reports import ASKED
@@ -94,3 +96,31 @@ def test_the_record_survives_the_page(flagship, hostile, paper):
         assert "<" not in text
         assert json.loads(text) == deployment_record(release, ASKED)
     assert deployment_record(absurd, ASKED)["privreg"]["release"]["coefficients"][0]["value"] is None
+
+
+def test_as_yaml_it_is_the_same(flagship, hostile, people, paper):
+    for release in (flagship, hostile, people, paper["K-Tukey"]):
+        record = to_register(deployment_record(release, ASKED))
+        assert list(record) == ["url_slug", "deployment"]
+        assert yaml.safe_load(as_yaml(record)) == record
+
+
+def test_numbers_are_numbers_in_yaml():
+    values = {"a": 1e-06, "b": 1.5, "c": 3, "d": None, "e": True, "f": 1e22, "g": [], "h": {}, "i": [{"j": [-2e-300]}]}
+    again = yaml.safe_load(as_yaml(values))
+    assert again == values
+    assert [type(value) for value in again.values()] == [type(value) for value in values.values()]
+
+
+def test_the_page_says_what_is_missing_for_each_tier(flagship):
+    record = deployment_record(flagship, ASKED)
+    assert record["deployment"]["administrative"]["tier"] == 3
+    rows = [[cell.text for cell in row] for row in missing_fields(record).rows]
+    assert rows == [
+        [
+            "1: what was published",
+            "data_curators, intended_use, data_product_region, data_product_sector, registry_authors",
+        ],
+        ["2: the guarantee", "data_source_type"],
+        ["3: how it was done", "actors, data_source_type_details, justification, additional_information"],
+    ]

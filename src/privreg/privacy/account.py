@@ -217,11 +217,11 @@ class AdaptiveAccount(Account):
         if event.mu_squared is None:
             raise TypeError(f"step {event.name!r} has no cost in Gaussian differential privacy")
         if event.mu_squared > self._left or event.rounding_distance > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
-            raise RuntimeError(f"step {event.name!r} does not fit what is left of the budget")
+            raise RuntimeError(f"step {event.name!r} does not fit into what is left of the budget")
         if not event.covers(self._rows):
             raise RuntimeError(f"step {event.name!r} is for units of fewer than {self._rows} records")
         if (extra := event.extra_delta) > self._extra_left:
-            raise RuntimeError(f"step {event.name!r} does not fit what is left of the extra delta")
+            raise RuntimeError(f"step {event.name!r} does not fit into what is left of the extra delta")
         self._left -= event.mu_squared
         self._extra_left -= extra
 

@@ -51,7 +51,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         if not _is_number(self.epsilon) or not SMALLEST_EPSILON <= self.epsilon < inf:
-            raise ValueError(f"epsilon must be a positive number, and not absurdly small, got {self.epsilon!r}")
+            raise ValueError(
+                f"epsilon must be a positive number (at least {number(SMALLEST_EPSILON)}), got {self.epsilon!r}"
+            )
         if not _is_number(self.delta) or not 0 <= self.delta < 1:
             raise ValueError(f"delta must be a number in [0, 1), got {self.delta!r}")
         object.__setattr__(self, "epsilon", float(self.epsilon))

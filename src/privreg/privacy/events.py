@@ -78,7 +78,7 @@ class Event:
 
     def __init_subclass__(cls) -> None:
         if cls.KINDS.setdefault(cls.mechanism, cls) is not cls:
-            raise TypeError(f"there is a mechanism {cls.mechanism!r} already")
+            raise TypeError(f"there is already a mechanism {cls.mechanism!r}")
 
     def __post_init__(self) -> None:
         for key, value in self.parameters.items():
@@ -334,7 +334,7 @@ class LevelCounts(Event):
     """
 
     mechanism = "gaussian threshold"
-    description = "discrete Gaussian noise on the counts of values, of which those above a threshold are released"
+    description = "discrete Gaussian noise on the counts of values; only counts above a threshold are released"
     columns: int
     rows: int
     scale: float
@@ -412,7 +412,7 @@ class BlackBox(Event):
     """A mechanism known only to be (epsilon, delta)-DP."""
 
     mechanism = "black box"
-    description = "a mechanism known by its ε and δ only"
+    description = "a mechanism known only by its ε and δ"
     epsilon: float
     delta: float
 

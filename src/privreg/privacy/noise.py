@@ -48,7 +48,7 @@ def noise_for(random_state: Any) -> Noise:
     if random_state is None:
         return OpenDPNoise()
     warnings.warn(
-        "random_state makes the noise repeatable, so this fit is not private; leave it None for sensitive data",
+        "random_state makes the noise repeatable, so this fit is not private; use random_state=None for sensitive data",
         NotPrivateWarning,
         stacklevel=3,
     )

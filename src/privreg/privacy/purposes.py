@@ -13,14 +13,14 @@ class Purpose:
 
 
 PURPOSES = {
-    "reading": Purpose("Reading", "what kind each column is, and which values are common"),
+    "reading": Purpose("Reading", "what each column holds, and which values are common"),
     "count": Purpose("Counting", "about how many records there are"),
-    "target": Purpose("Target", "where the target's values lie, and how far they spread"),
-    "columns": Purpose("Columns", "where each column's values lie, and how far they spread"),
-    "choice": Purpose("Choosing", "which columns tell most about the target"),
-    "errors": Purpose("Errors", "how far predictions are off: for the standard errors"),
-    "coefficients": Purpose("Coefficients", "how the target goes with each column"),
-    "draw": Purpose("Coefficients", "a test that the draw is safe, and the draw of the model"),
+    "target": Purpose("Target", "the centre and spread of the target"),
+    "columns": Purpose("Columns", "the centre and spread of each column"),
+    "choice": Purpose("Choosing", "which columns say most about the target"),
+    "errors": Purpose("Errors", "how far predictions are off, for the standard errors"),
+    "coefficients": Purpose("Coefficients", "how the target varies with each column"),
+    "draw": Purpose("Coefficients", "a test of whether a draw is safe, and the draw of the model"),
 }
 OTHER = Purpose("Other", "further steps")
 

@@ -41,18 +41,18 @@ class Receipt:
         if self.rows < 1:
             raise ValueError(f"rows must be at least 1, got {self.rows!r}")
         if self.composition not in get_args(Composition):
-            raise ValueError(f"there is no composition {self.composition!r}")
+            raise ValueError(f"unknown composition {self.composition!r}")
         if self.before is not None:
             same = all(getattr(self.before, key) == getattr(self, key) for key in ("private", "unit", "rows"))
             if not same or self.before.before is not None:
-                raise ValueError("what was paid for before must be for the same unit, and have nothing before it")
+                raise ValueError("the earlier part must protect the same unit and have no earlier part of its own")
             accountant.rest_of(self.budget, self.before.budget)  # raises if nothing is left
 
     def after(self, before: "Receipt", budget: Budget) -> "Receipt":
         """This receipt as the second part of a budget of which `before` is the first: see `split_budget`."""
         rest = accountant.rest_of(budget, before.budget)
         if self.budget.epsilon > rest.epsilon or self.budget.delta > rest.delta:
-            raise ValueError("the two parts have more than the budget")
+            raise ValueError("the two parts together exceed the budget")
         private = self.private and before.private
         return replace(self, budget=budget, private=private, before=replace(before, private=private))
 
@@ -167,23 +167,23 @@ class Receipt:
         )
 
     def __str__(self) -> str:
-        rows = [("step", "mechanism", "noise", "cost")]
-        for alike in _runs(self.events):
-            event, name = alike[0], alike[0].name
-            noise = "" if event.noise is None else f"scale {number(event.noise)}"
-            cost = cost_text(self.cost(event))
-            if len(alike) > 1:
-                name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
-                cost += " each"
-            rows.append((name, event.mechanism, noise, cost))
-        lines = text_table(rows, left=4) if self.events else ["nothing was released from the data"]
+        lines = text_table(step_rows(self), left=4) if self.events else ["nothing was released from the data"]
         lines += [
-            f"total: {epsilon_delta(self.epsilon, self.delta)} for adding or removing {self.unit}",
-            f"asked: {epsilon_delta(self.budget.epsilon, self.budget.delta)}",
+            f"total:  {epsilon_delta(self.epsilon, self.delta)} for adding or removing {self.unit}",
+            f"budget: {epsilon_delta(self.budget.epsilon, self.budget.delta)}",
         ]
         if not self.private:
             lines.append("NOT PRIVATE: the noise came from a seed (random_state)")
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
+        """In IPython, where text is shown."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        from privreg.privacy.receipt_card import receipt_card
+
+        return receipt_card(self)
 
     def _total(self) -> tuple[float, float]:
         if self.before is None:
@@ -230,6 +230,20 @@ class Receipt:
             return event.cost()
         cost = {"mu squared": round_up(self.rows**2 * event.mu_squared)}
         return cost | {"delta": round_up(event.extra_delta)} if event.extra_delta else cost
+
+
+def step_rows(receipt: Receipt) -> list[tuple[str, str, str, str]]:
+    """The steps as rows of a table, the head first; long runs of alike ones are one row."""
+    rows = [("step", "mechanism", "noise", "cost")]
+    for alike in _runs(receipt.events):
+        event, name = alike[0], alike[0].name
+        noise = "" if event.noise is None else f"scale {number(event.noise)}"
+        cost = cost_text(receipt.cost(event))
+        if len(alike) > 1:
+            name = f"{name} … {alike[-1].name.rsplit(' ', 1)[-1]}"
+            cost += " each"
+        rows.append((name, event.mechanism, noise, cost))
+    return rows
 
 
 def cost_text(cost: dict[str, float]) -> str:

@@ -15,7 +15,7 @@ def weak_points(epsilon: Any, delta: Any) -> list[str]:
     told = []
     if _exceeds(epsilon, LARGE_EPSILON):
         told.append(
-            f"ε = {number(epsilon, 6)} is weak protection: what is released may change the odds of a guess about any "
+            f"ε = {number(epsilon, 6)} is weak protection: the release may change the odds of a guess about any "
             f"record by a factor of up to {odds_factor(float(epsilon))} (ε is usually between 0.1 and 3)."
         )
     if _exceeds(delta, LARGE_DELTA):

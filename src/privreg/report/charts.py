@@ -1,14 +1,16 @@
-"""How every chart looks and becomes a file; and the two of a model's report: what the features do to the prediction,
-and where the budget went."""
+"""How every chart looks and becomes a file; and the chart of a model: what its features do to the prediction."""
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from privreg._format import number, shortened, shown, tenths_percent
+from privreg._format import number, shortened, shown
+from privreg._theme import LIGHT, SANS, SERIES, follow_the_reader
 from privreg.report.document import Picture
 from privreg.results.release import Coefficient
 
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
 MOST = 20  # bars
 LARGEST = 1e100  # beyond, there is nothing to draw
-INK, _UP, _DOWN = "#222222", "#56a0d3", "#e69f5c"
-_WIDE, _NARROW = (7.5, 34), (3.4, 16)  # inches, and letters of a name; the narrow one fits a phone
-_ROW = 0.3  # inches for a bar
+INK = LIGHT["ink"]
+_WIDE, _NARROW = (8.4, 44), (3.3, 16)  # inches, and letters of a name; the narrow one fits a phone
+_ROW = 0.3  # inches
 
 
 @contextmanager
@@ -39,7 +41,17 @@ def style() -> Iterator[None]:
                 "ytick.labelsize": 9.5,
                 "axes.spines.top": False,
                 "axes.spines.right": False,
+                "savefig.transparent": True,
                 "text.color": INK,
+                "axes.labelcolor": INK,
+                "axes.titlecolor": INK,
+                "axes.edgecolor": LIGHT["soft"],
+                "xtick.color": LIGHT["soft"],
+                "ytick.color": LIGHT["soft"],
+                "xtick.labelcolor": INK,
+                "ytick.labelcolor": INK,
+                "grid.color": LIGHT["line"],
+                "axes.prop_cycle": f"cycler(color={[LIGHT[name] for name in SERIES]})",
             }
         )
         yield
@@ -47,15 +59,19 @@ def style() -> Iterator[None]:
 
 @style()
 def svg(figure: "Figure") -> bytes:
-    """The file. Letters that matplotlib's font lacks are drawn by the browser, so that is nothing to warn of."""
+    """The file, in the colours of the page that shows it: light or dark, if the chart is drawn in colours of `LIGHT`.
+
+    Letters are drawn by the browser, so one that matplotlib's font lacks is nothing to warn of.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        return _file(figure, format="svg", metadata={"Date": None})
+        drawn = _file(figure, format="svg", metadata={"Date": None}).decode()
+    return follow_the_reader(re.sub(r"'DejaVu Sans'[^;\"]*", SANS.replace('"', "'"), drawn)).encode()
 
 
 @style()
 def png(figure: "Figure") -> bytes:
-    return _file(figure, format="png", dpi=150)
+    return _file(figure, format="png", dpi=150, transparent=False)
 
 
 def _file(figure: "Figure", **options: Any) -> bytes:
@@ -71,71 +87,79 @@ def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
     return [e for _, e in sorted(drawable, key=lambda pair: -pair[0])][:MOST]
 
 
-def effects_picture(effects: Sequence[Coefficient], what: str, how: str) -> Picture:
-    """Bars to either side of 0, with intervals. `effects` are as `largest` gives them."""
-    told = [f"{shown(e.feature)} {number(e.value or 0.0, 3)}{_interval(e)}" for e in effects]
-    wide = svg(_effects(effects, f"{what}, {how}", *_WIDE))
-    narrow = svg(_effects(effects, f"{what},\n{how}", *_NARROW))
-    return Picture("effects.svg", f"{what[:1].upper()}{what[1:]}, {how}: {'; '.join(told)}.", wide, narrow)
-
-
-def shares_picture(tenths: dict[str, int]) -> Picture:
-    """A bar for each purpose. Shares are in tenths of a per cent."""
-    told = [f"{name} {tenths_percent(value)}" for name, value in tenths.items()]
-    wide, narrow = (svg(_shares(tenths, width)) for width, _ in (_WIDE, _NARROW))
-    return Picture("budget.svg", f"Shares of the budget: {', '.join(told)}.", wide, narrow)
+def effects_picture(effects: Sequence[Coefficient], axis: str, *, compare: bool) -> Picture:
+    """A dot for each feature, with its interval. `effects` are as `largest` gives them; see `draw_effects`."""
+    told = [f"{_row_name(e)} {number(e.value or 0.0, 3)}{_interval(e)}" for e in effects]
+    wide, narrow = (svg(_effects(effects, axis, compare, *size)) for size in (_WIDE, _NARROW))
+    return Picture("effects.svg", f"{axis[:1].upper()}{axis[1:]}: {'; '.join(told)}.", wide, narrow)
 
 
 @style()
-def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: int) -> "Figure":
-    figure, ax = _bars(len(effects), width)
-    draw_effects(ax, effects, axis, letters)
-    ax.xaxis.get_major_locator().set_params(nbins=4 if width < _WIDE[0] else 8)
-    return figure
-
-
-def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, letters: int = _WIDE[1]) -> None:
-    """On axes that there are. `effects` are as `largest` gives them."""
-    _name_rows(ax, [shortened(e.feature, letters) for e in effects])
-    values = [e.value or 0.0 for e in effects]
-    ax.barh(range(len(values)), values, 0.66, color=[_DOWN if v < 0 else _UP for v in values])
-    for i, effect in enumerate(effects):
-        if effect.low is not None and effect.high is not None:
-            ax.plot([effect.low, effect.high], [i, i], color=INK, linewidth=1.3, marker="|", markersize=6)
-    ax.axvline(0, color=INK, linewidth=0.8)
-    ax.set_xlabel(axis).set_parse_math(False)  # a $ in a name is a $
-
-
-@style()
-def _shares(tenths: dict[str, int], width: float) -> "Figure":
-    figure, ax = _bars(len(tenths), width)
-    _name_rows(ax, list(tenths))
-    bars = ax.barh(range(len(tenths)), list(tenths.values()), 0.66, color=_UP)
-    ax.bar_label(bars, list(map(tenths_percent, tenths.values())), padding=3)
-    ax.set_xlim(0, 1.22 * max(tenths.values()))
-    ax.set_xticks([])
-    ax.spines.bottom.set_visible(False)
-    return figure
-
-
-def _bars(rows: int, width: float) -> tuple["Figure", Any]:
-    """Axes of a size for so many rows."""
+def _effects(effects: Sequence[Coefficient], axis: str, compare: bool, width: float, letters: int) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure((width, height(rows)), layout="constrained")
-    return figure, figure.subplots()
+    figure = Figure((width, height(effects, compare=compare)), layout="constrained")
+    ax = figure.subplots()
+    draw_effects(ax, effects, axis, compare=compare, letters=letters)
+    ax.locator_params(axis="x", nbins=4 if width < _WIDE[0] else 8)
+    return figure
 
 
-def height(rows: int) -> float:
-    """Inches for so many bars."""
-    return _ROW * rows + 0.8
+def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare: bool, letters: int = _WIDE[1]) -> None:
+    """On axes that there are. `effects` are as `largest` gives them.
+
+    If they `compare`, numbers stand above levels, each under its own heading. A dot is hollow if its interval has 0.
+    """
+    rows = _rows(effects, compare, letters)
+    colour, size = LIGHT["series1"], 7 if letters > 30 else 5.5
+    for i, effect in enumerate(rows):
+        if isinstance(effect, str):
+            continue
+        value, certain = effect.value or 0.0, True
+        if effect.low is not None and effect.high is not None:
+            ax.plot([effect.low, effect.high], [i, i], color=colour, linewidth=2, solid_capstyle="round")
+            certain = effect.low > 0 or effect.high < 0
+        ax.plot([value], [i], "o", color=colour, markersize=size, markeredgewidth=1.6, zorder=3)
+        if not certain:
+            ax.plot([value], [i], "o", color=LIGHT["paper"], markersize=size - 2.2, markeredgewidth=0, zorder=4)
+    ax.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=0)
+    ax.grid(axis="x", linewidth=0.6)
+    ax.set_axisbelow(True)
+    _name_rows(ax, [row if isinstance(row, str) else _row_name(row, letters) for row in rows], rows)
+    ax.set_xlabel(axis if letters == _WIDE[1] else fill(axis, 44)).set_parse_math(False)  # a $ in a name is a $
 
 
-def _name_rows(ax: Any, names: list[str]) -> None:
-    """A row for each name, from the top."""
+def height(effects: Sequence[Coefficient], *, compare: bool) -> float:
+    """Inches for so many rows."""
+    return _ROW * len(_rows(effects, compare, 0)) + 0.8
+
+
+def _rows(effects: Sequence[Coefficient], compare: bool, letters: int) -> list[Coefficient | str]:
+    """Effects, or headings for them."""
+    if not compare:
+        return list(effects)
+    numbers, levels = (
+        ("per standard deviation", "against the reference level") if letters > 30 else ("per SD", "vs reference")
+    )
+    groups = {numbers: [e for e in effects if not e.level], levels: [e for e in effects if e.level]}
+    rows: list[Coefficient | str] = []
+    for heading, group in groups.items():
+        rows += [heading, *group] if group else []
+    return rows
+
+
+def _row_name(effect: Coefficient, letters: int = 200) -> str:
+    """A level with what it is compared with, if there is room for that."""
+    long = f"{shown(effect.feature)} (vs {shown(effect.reference)})" if effect.reference is not None else ""
+    return long if long and len(long) <= letters else shortened(effect.feature, letters)
+
+
+def _name_rows(ax: Any, names: list[str], rows: Sequence[Coefficient | str]) -> None:
+    """A row for each name, from the top; headings are bold."""
     ax.set_yticks(range(len(names)), names)
-    for label in ax.get_yticklabels():
+    for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_parse_math(False)
+        label.set_fontweight("bold" if isinstance(row, str) else "normal")
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # of no rows, too
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)

@@ -1,13 +1,13 @@
 """The model: table of coefficients, chart, formula, and how to read them."""
 
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, nan
 
-from privreg._format import count_of, number, shortened, shown
+from privreg._format import number, shortened, shown, supported
 from privreg.report import charts
-from privreg.report.document import Code, Content, Grid, TableCell
+from privreg.report.document import Code, Content, Fold, Grid, Items, TableCell
 from privreg.results.release import Coefficient, Release
-from privreg.results.summary import estimand, fit_lines
+from privreg.results.summary import estimand
 from privreg.results.tables import (
     MOST_CORRELATED,
     Cells,
@@ -16,6 +16,8 @@ from privreg.results.tables import (
     description_cells,
     joint_cells,
 )
+
+_EXTRA = ("std err", "z", "P>|z|")  # what a phone does without: intervals tell the same
 
 
 def effect(c: Coefficient) -> Coefficient:
@@ -32,10 +34,10 @@ def blocks(release: Release) -> list[Content]:
 
 
 def formula(release: Release) -> str:
-    """target ≈ intercept + coefficient · feature …, a line for each, with the cuts: the whole model."""
+    """target ≈ intercept + coefficient · feature …, a line for each, with the ranges: the whole model."""
     lines = [f"{shown(release.target)} ≈ {_plain(release.intercept.slope)}"]
     for c in release.coefficients:
-        lines.append(f"  {_signed(c.slope)} · {_cut(c.feature, c.linear_from, c.linear_to)}")
+        lines.append(f"  {_signed(c.slope)} · {_clipped(c.feature, c.linear_from, c.linear_to)}")
     return "\n".join(lines)
 
 
@@ -43,10 +45,10 @@ def _signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'} {_plain(abs(value))}"
 
 
-def _cut(feature: str, low: float | None, high: float | None) -> str:
-    """The feature, cut off at the ends of a range if there is one."""
+def _clipped(feature: str, low: float | None, high: float | None) -> str:
+    """The feature, clipped to its range if there is one."""
     name = shown(feature)
-    return name if low is None or high is None else f"cut({name}, {_plain(low)}, {_plain(high)})"
+    return name if low is None or high is None else f"clip({name}, {_plain(low)}, {_plain(high)})"
 
 
 def _plain(value: float) -> str:
@@ -55,8 +57,14 @@ def _plain(value: float) -> str:
 
 
 def table(release: Release) -> Grid:
-    """All coefficients, the intercept last."""
-    return _grid(coefficient_cells(release), "Coefficients", _note(release))
+    """All coefficients, the intercept last. A level says below its name what it is compared with."""
+    grid = _grid(coefficient_cells(release), "Coefficients", _note(release))
+    rows = [
+        [replace(row[0], detail=(f"compared with {shown(c.reference)}",)), *row[1:]] if c.reference is not None else row
+        for row, c in zip(grid.rows, [*release.coefficients, release.intercept], strict=True)
+    ]
+    extra = tuple(i for i, name in enumerate(grid.head) if name in _EXTRA)
+    return replace(grid, rows=rows, extra=extra)
 
 
 def _grid(cells: list[Cells], title: str, note: str) -> Grid:
@@ -64,50 +72,56 @@ def _grid(cells: list[Cells], title: str, note: str) -> Grid:
 
 
 def _linear(release: Release) -> list[Content]:
-    used, offered = len(release.coefficients), len(release.columns)
-    columns = f"{used} of {count_of(offered, 'column')}" if used < offered else "all columns that were offered"
     return [
-        " ".join([f"The model uses {columns}. All numbers are in the units of the data.", *fit_lines(release)]),
-        *([" ".join(told)] if (told := estimand(release)) else []),
-        *_example(release),
-        table(release),
-        *_joint_tests(release),
         *_chart(release),
+        table(release),
+        *_example(release),
+        *_know(release),
+        *_joint_tests(release),
         *_columns(release),
-        "The model as a formula, with the coefficients that predictions use:",
-        Code(formula(release)),
-        *_rule(release),
+        Fold("The model as a formula", [*_formula(release)]),
     ]
+
+
+def _formula(release: Release) -> list[Content]:
+    return ["With the coefficients that predictions use:", Code(formula(release)), *_rule(release)]
+
+
+def _know(release: Release) -> list[Content]:
+    """What coefficients estimate, and the notes of the fit."""
+    texts = [*estimand(release), *map(shown, release.notes)]
+    return [Items(texts)] if texts else []
 
 
 def _joint_tests(release: Release) -> list[Content]:
     if release.statistics is None or not release.statistics.joint_tests:
         return []
-    note = "Whether all coefficients of a term may be 0 at once: a Wald test, whose p-value is small if they are not."
-    return [_grid(joint_cells(release.statistics), "Joint tests", note)]
+    note = "A Wald test for each term with several coefficients. A small p-value means that they are not all 0."
+    return [Fold("Joint tests", [_grid(joint_cells(release.statistics), "", note)])]
 
 
 def _columns(release: Release) -> list[Content]:
-    """What the columns look like, and how those of the model go together."""
+    """What the columns look like, and how those of the model are correlated."""
     if release.statistics is None:
         return []
     described, related = description_cells(release.statistics), correlation_cells(release.statistics)
-    note = "By what the fit has released anyway, with noise: of the values as clipped, and of levels of all records."
-    found: list[Content] = [_grid(described, "The columns", note)]
+    note = (
+        "Noisy, from what the fit released anyway: means and deviations of the clipped values, shares of all records."
+    )
+    found: list[Content] = [Fold("What the columns look like", [_grid(described, "", note)])] if described else []
     if 1 < len(related) <= MOST_CORRELATED:
-        found.append(_grid(related, "Correlations", "Of the columns of the model, as clipped; with noise."))
+        found.append(Fold("Correlations", [_grid(related, "", "Of the columns of the model, clipped; noisy.")]))
     return found
 
 
 def _rule(release: Release) -> list[Content]:
     """How values are changed before the formula is applied, if they are."""
     if release.shrunk_to is not None:
-        return ["Before the formula is applied, large rows are shrunk as a whole: “What to know” says how."]
+        return ["Before the formula is applied, large rows are shrunk as a whole, as the notes above say."]
     if not release.has_ranges:
         return []
     rule = (
-        "cut(x, a, b) is x, but never less than a or more than b: a value beyond its range "
-        "counts as if it were at the end of the range."
+        "clip(x, a, b) is x, but never less than a or more than b: a value outside its range counts as its nearest end."
     )
     if release.prediction_range is None:
         return [rule]
@@ -118,35 +132,64 @@ def _rule(release: Release) -> list[Content]:
 def _constant(release: Release) -> list[Content]:
     return [
         f"The model is a constant: it predicts {number(release.intercept.slope)} for every row.",
-        Code(formula(release)),
-        f"This does not mean that {shown(release.target)} is unrelated to the columns. At this budget, the noise would "
-        "have drowned out what the records tell, and wrong coefficients would have been worse than none.",
-        "What helps: more records, a larger ε, or fewer columns. The command privreg plan estimates beforehand, "
-        "without reading data, how accurate PrivateLinearRegression will be. What this fit spent stays spent; another "
-        "one spends more.",
-        *(["Read the warnings under “What to know” before you use it."] if release.warnings else []),
+        f"This does not mean that {shown(release.target)} is unrelated to the columns. At this budget, noise would "
+        "have hidden what the records tell, and wrong coefficients would have been worse than none.",
+        "The command privreg plan estimates beforehand, without reading data, how accurate PrivateLinearRegression "
+        "will be. What this fit spent stays spent; another fit spends more.",
+        *_know(release),
     ]
 
 
 def _example(release: Release) -> list[Content]:
-    """How to read one coefficient: that of a number with a large effect, if there is one."""
+    """How to read one coefficient: that of a number with a large effect, if there is one. Then a prediction."""
     if release.shrunk_to is not None:
         return ["A coefficient cannot be read on its own, because rows are shrunk before the formula is applied."]
     known = [c for c in release.coefficients if c.value is not None]
     if not known:
         return []
     first = max([c for c in known if not c.level] or known, key=lambda c: _size(effect(c).value))
-    assert first.value is not None
-    size, way = number(abs(first.value)), "higher" if first.value >= 0 else "lower"
-    if first.level:
-        return [
-            f"How to read a level: for {shown(first.feature)} the prediction is {size} {way} than for the reference "
-            "level of that column, all else being the same."
-        ]
-    return [
-        f"How to read a coefficient: if {shown(first.feature)} is 1 higher and all other columns are the same, the "
-        f"prediction of {shown(release.target)} is {size} {way}. This is an association in these records, not a cause."
-    ]
+    return [f"{_reading(first, release)} {_prediction(release)}".rstrip()]
+
+
+def _reading(c: Coefficient, release: Release) -> str:
+    assert c.value is not None
+    target, size, way = shown(release.target), supported(abs(c.value), c.error), "higher" if c.value >= 0 else "lower"
+    if c.level:
+        other = "the reference level" if c.reference is None else shown(c.reference)
+        return (
+            f"How to read it: for {shown(c.feature)}, {target} is about {size} {way} than for {other}, with all other "
+            "columns the same."
+        )
+    return (
+        f"How to read it: if {shown(c.feature)} is 1 higher and all other columns stay the same, {target} is about "
+        f"{size} {way}."
+    )
+
+
+def _prediction(release: Release) -> str:
+    """For a typical record: numbers at their (noisy) means, levels at their references."""
+    told = release.statistics
+    if told is None or told.residual_error is None:
+        return ""
+    means = {row.name: row.mean for row in told.description}
+    parts = [0.0 if c.level else _or_nan(means.get(c.feature)) * c.slope for c in release.coefficients]
+    value = release.intercept.slope + sum(parts)
+    if not isfinite(value):
+        return ""
+    if release.prediction_range is not None:
+        value = min(max(value, release.prediction_range[0]), release.prediction_range[1])
+    usual = "every column at its mean" + (
+        " and categories at their reference" * any(c.level for c in release.coefficients)
+    )
+    error = told.residual_error
+    return (
+        f"For a record with {usual}, the model predicts {supported(value, error / 10)}; about 95 % of such records lie "
+        f"within ±{number(2 * error, 2)} of their prediction, if errors are normal."
+    )
+
+
+def _or_nan(value: float | None) -> float:
+    return nan if value is None else value
 
 
 def _size(value: float | None) -> float:
@@ -160,29 +203,29 @@ def _chart(release: Release) -> list[Content]:
         return []
     if not drawn:
         return ["The coefficients are too large to be drawn: this model is of no use."]
-    which = f"The {len(drawn)} largest of {len(effects)} are drawn. " if len(drawn) < len(effects) else ""
-    if release.statistics is not None:
-        what, how = f"change of {shortened(release.target, 20)}", "for a standard deviation, or for a level"
+    which = f" The {len(drawn)} largest of {len(effects)} are drawn." if len(drawn) < len(effects) else ""
+    compare = release.statistics is not None
+    if compare:
+        axis = f"change in {shortened(release.target, 24)}"
         text = (
-            "Coefficients have different units (per year, per kilogram), so they cannot be compared. The bars can: "
-            "they show what one standard deviation of a column is worth, or a level instead of its reference. "
+            f"How much {shown(release.target)} differs, all else being equal: for one standard deviation more of a "
+            "number, or for a level compared with its reference."
         )
     else:
-        what, how = "coefficient", "in the units of the data"
+        axis = "coefficient, in the units of the data"
         text = (
-            "The chart shows the coefficients as they are. They have different units (per year, per kilogram), so a "
-            "longer bar does not mean a more important column. "
+            "Coefficients in the units of the data. The units differ (per year, per kilogram), so a larger "
+            "coefficient does not mean a more important column."
         )
-    lines = "Lines are 95 % intervals. " if any(e.low is not None for e in drawn) else ""
-    return [f"{text}{which}{lines}".rstrip(), charts.effects_picture(drawn, what, how)]
+    lines = " Lines are 95 % intervals; a hollow dot means that 0 is inside." * any(e.low is not None for e in drawn)
+    return [f"{text}{lines}{which}", charts.effects_picture(drawn, axis, compare=compare)]
 
 
 def _note(release: Release) -> str:
-    errors = (
-        "std err: how far a coefficient is typically off, by chance in the records and by privacy noise together. z: "
-        "the coefficient in standard errors. P>|z|: how likely so large a z would be if the coefficient were 0. The "
-        "95 % interval contains the true value in about 95 of 100 such fits, if a linear model is true."
-        if release.has_errors
-        else "This method does not tell how uncertain its coefficients are."
+    if not release.has_errors:
+        return "This method does not tell how uncertain its coefficients are."
+    return (
+        "std err: how far a coefficient is typically off, by sampling and by privacy noise together. P>|z|: how likely "
+        "so large a value would be if the coefficient were 0. The intercept is the prediction where every column is 0, "
+        "which may be far from any record."
     )
-    return f"The intercept is the formula's value where all features are 0, which may be far from any record. {errors}"

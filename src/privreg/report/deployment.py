@@ -1,7 +1,10 @@
 """A release as a record of the OpenDP Deployments Registry, for programs and for those who want to register it.
 
 Keys and values are those of github.com/opendp/deployments-registry-data (schemas/deployments-schema.yaml, commit
-057e5d81). What only the publisher knows is an empty string. The key `privreg` is ours: take it off to register.
+057e5d81). What only the publisher knows is an empty string. The key `privreg` is ours: `to_register` takes it off.
+
+The registry has three tiers, by how much a record tells: 1 is what was published, 2 adds the guarantee, 3 how it was
+implemented. privreg fills in all that it knows of all three.
 """
 
 import json
@@ -14,13 +17,32 @@ import numpy as np
 
 from privreg import __version__
 from privreg._format import count_of, epsilon_delta, no_folder, no_folders, shown
+from privreg.privacy.promise import bounds, is_custom
 from privreg.privacy.receipt import ADAPTIVE, Receipt
-from privreg.report import guarantee
+from privreg.report.document import Grid, TableCell, words
 from privreg.results.release import Release
 from privreg.results.summary import fit_lines
 from privreg.results.tables import MOST_CORRELATED
 
 UNKNOWN = ""
+_TIERS = {  # the first tier that asks for a field of a part, where it is not the part's own
+    "basic": 1,
+    "dp_variant": 3,
+    "privacy_loss": 3,
+    "deployment_model": 3,
+    "implementation": 3,
+    "administrative": 1,
+}
+_SECOND = {
+    "variant_name",
+    "privacy_unit",
+    "privacy_parameters",
+    "model_name",
+    "release_type",
+    "data_source_type",
+    "access_type",
+}
+_PARTS = {1: "what was published", 2: "the guarantee", 3: "how it was done"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +55,7 @@ class Context:
     ledger: dict[str, Any] | None = None  # file, dataset, epsilon, delta, spent_epsilon, entry
     date: str | None = None  # as 2026-01-31; None is today
     model: str | None = None  # the file that the model was written to
+    purpose: str | None = None  # what the fit is for, as in the ledger
 
     def __post_init__(self) -> None:
         for name, shorten in (("data", no_folder), ("command", no_folders), ("model", no_folder)):
@@ -53,7 +76,7 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
         "privacy_loss": _privacy_loss(release, context),
         "deployment_model": _deployment_model(context),
         "implementation": _implementation(release),
-        "administrative": {"status": "Draft", "registry_authors": [UNKNOWN], "tier": 2},
+        "administrative": {"status": "Draft", "registry_authors": [UNKNOWN], "tier": 3},
     }
     ours = {
         "version": __version__,
@@ -90,6 +113,54 @@ def as_json(record: dict[str, Any]) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def to_register(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without what is ours."""
+    return {key: value for key, value in record.items() if key != "privreg"}
+
+
+def as_yaml(value: Any, depth: int = 0) -> str:
+    """Plain values as YAML that both its versions read alike: strings are quoted, every float has a point."""
+    pad = "  " * depth
+    if isinstance(value, dict) and value:
+        return "\n".join(f"{pad}{key}:{_below(item, depth)}" for key, item in value.items())
+    if isinstance(value, list) and value:
+        return "\n".join(f"{pad}-{_below(item, depth)}" for item in value)
+    return pad + _scalar(value)
+
+
+def _below(value: Any, depth: int) -> str:
+    """Behind a key or a dash: a scalar on the same line, anything else below it."""
+    nested = isinstance(value, dict | list) and value
+    return f"\n{as_yaml(value, depth + 1)}" if nested else f" {_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, float) and "e" in (text := repr(value)) and "." not in text:
+        return text.replace("e", ".0e")
+    return json.dumps(value, ensure_ascii=not (isinstance(value, str) and value.isprintable()))
+
+
+def missing_fields(record: dict[str, Any]) -> Grid:
+    """What the publisher has to add, tier by tier."""
+    empty: dict[int, list[str]] = {tier: [] for tier in _PARTS}
+    for part, fields in record["deployment"].items():
+        for key, value in fields.items():
+            if not _filled(value):
+                empty[2 if key in _SECOND else _TIERS[part]].append(key)
+    rows = [
+        [TableCell(f"{tier}: {what}", order=tier), words(", ".join(empty[tier]) or "nothing")]
+        for tier, what in _PARTS.items()
+    ]
+    return Grid(["tier", "for you to fill in"], rows)
+
+
+def _filled(value: Any) -> bool:
+    """Whether there is anything in it but empty strings."""
+    if isinstance(value, dict):
+        return any(map(_filled, value.values()))
+    return any(map(_filled, value)) if isinstance(value, list) else value != UNKNOWN
+
+
 def _basic(release: Release, context: Context) -> dict[str, Any]:
     data = f" in {context.data}" if context.data else ""
     used = len(release.coefficients)
@@ -98,7 +169,7 @@ def _basic(release: Release, context: Context) -> dict[str, Any]:
         "name": f"Private linear model of {release.target}{data}",
         "data_curators": [{"data_curator_name": UNKNOWN, "data_curator_type": UNKNOWN}],
         "description": f"{model} that predicts {release.target}, fitted by {release.method} of privreg {__version__}.",
-        "intended_use": UNKNOWN,
+        "intended_use": context.purpose or UNKNOWN,
         "data_product_type": "Machine learning model",
         "data_product_region": UNKNOWN,
         "data_product_sector": UNKNOWN,
@@ -108,8 +179,8 @@ def _basic(release: Release, context: Context) -> dict[str, Any]:
 
 def _variant(release: Release) -> dict[str, Any]:
     receipt = release.receipt
-    name = "Approximate DP" if guarantee.bounds(receipt)[1] else "Pure DP"
-    if guarantee.is_custom(receipt):
+    name = "Approximate DP" if bounds(receipt)[1] else "Pure DP"
+    if is_custom(receipt):
         name = "Custom"
     return {
         "variant_name": name if receipt.private else UNKNOWN,
@@ -122,7 +193,7 @@ def _variant(release: Release) -> dict[str, Any]:
 
 def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
     receipt = release.receipt
-    epsilon, delta = guarantee.bounds(receipt)
+    epsilon, delta = bounds(receipt)
     unit = f" People are told apart by the column {context.person}." if context.person else ""
     details = f"The budget, as a bound. The steps add up to {epsilon_delta(receipt.epsilon, receipt.delta)}."
     loss: dict[str, Any] = {
@@ -133,7 +204,7 @@ def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
         if receipt.private
         else "NOT PRIVATE: the noise came from a seed, so no parameters hold.",
     }
-    if release.records is not None and receipt.rows == 1 and not guarantee.is_custom(receipt):  # one record is one unit
+    if release.records is not None and receipt.rows == 1 and not is_custom(receipt):  # one record is one unit
         loss["number_of_privacy_units"] = round(release.records)
     return loss
 
@@ -159,8 +230,8 @@ def _implementation(release: Release) -> dict[str, Any]:
     used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
     return {
-        "preprocessing_and_hyperparameter_tuning": "Inside privreg: records with missing or undeclared values are left "
-        "out; nothing is tuned on the data outside the budget. What was done before is not known to privreg.",
+        "preprocessing_and_hyperparameter_tuning": f"Inside privreg: {_missing(release)}; nothing is tuned on the data "
+        "outside the budget. What was done before is not known to privreg.",
         "mechanisms": f"{'; '.join(used) or 'none'}. Statistics are integers, computed exactly; noise comes from "
         f"OpenDP's discrete samplers, fed by {source}. Running time is not protected. privreg {__version__}.",
         "composition": " Then, with the rest of the budget: ".join(map(_composition, receipt.parts)),
@@ -169,6 +240,12 @@ def _implementation(release: Release) -> dict[str, Any]:
         "utility": " ".join(fit_lines(release)) or "No measure of accuracy was released.",
         "additional_information": UNKNOWN,
     }
+
+
+def _missing(release: Release) -> str:
+    if release.fills:
+        return "missing values are filled in, numbers by the centre of their column, categories by a level of their own"
+    return "records with missing values are left out"
 
 
 def _composition(part: Receipt) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from privreg._format import tenths_percent
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -26,6 +28,7 @@ class Grid:
     rows: list[list[TableCell]]
     title: str = ""
     note: str = ""
+    extra: tuple[int, ...] = ()  # columns that narrow screens do without
 
 
 @dataclass(frozen=True)
@@ -60,23 +63,60 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Box:
-    """What nobody may overlook."""
+class Fact:
+    """A name, its value, and what that means."""
 
-    title: str
-    text: str
+    name: str
+    value: str
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
-class Record:
-    """JSON: folded up for people, and by its `name` for programs."""
+class Banner:
+    """What a reader sees first: the verdict, what it rests on, and why."""
+
+    state: str  # good, care or bad
+    word: str
+    text: str
+    facts: list[Fact]
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole, in tenths of a per cent."""
 
     name: str
+    meaning: str
+    tenths: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar that is divided into shares."""
+
     title: str
+    shares: list[Share]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What few readers need, folded away. Not printed."""
+
+    title: str
+    blocks: Sequence["Content"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """JSON for programs, which find it by its name. People do not see it."""
+
+    name: str
     text: str
 
 
-Content = str | Grid | Picture | Code | Facts | Items | Box | Record  # a str is a paragraph
+Content = str | Grid | Picture | Code | Facts | Items | Banner | Bar | Fold | Data  # a str is a paragraph
 
 
 @dataclass(frozen=True)
@@ -90,7 +130,7 @@ class Document:
     title: str
     lead: str  # the finding, in a paragraph
     sections: Sequence[Section]
-    notice: Box | None = None  # right below the lead
+    banner: Banner | None = None  # right below the lead
 
 
 def words(text: str) -> TableCell:
@@ -106,8 +146,8 @@ def count(value: int) -> TableCell:
 def markdown(document: Document) -> str:
     """The report as one Markdown page; pictures are links to their files."""
     head = f"# {escaped(document.title)}\n\n{escaped(document.lead)}\n"
-    notice = [_block(document.notice) + "\n"] if document.notice else []
-    return "\n".join([head, *notice, *map(markdown_section, document.sections)])
+    banner = [_block(document.banner) + "\n"] if document.banner else []
+    return "\n".join([head, *banner, *map(markdown_section, document.sections)])
 
 
 def markdown_section(section: Section) -> str:
@@ -123,20 +163,35 @@ def escaped(text: str) -> str:
 def _block(block: Content) -> str:
     if isinstance(block, str):
         return escaped(block)
-    if isinstance(block, Code | Record):
+    if isinstance(block, Code | Data):
         return "\n".join("    " + line for line in block.text.splitlines())
     if isinstance(block, Facts):
         return "\n".join(f"- {escaped(name)}: {escaped(text)}" for name, text in block.pairs)
     if isinstance(block, Items):
         return "\n".join(f"- {escaped(text)}" for text in block.texts)
-    if isinstance(block, Box):
-        return f"> **{escaped(block.title)}** {escaped(block.text)}"
+    if isinstance(block, Banner):
+        return "\n".join(_banner(block))
+    if isinstance(block, Bar):
+        return "\n".join(f"- {escaped(s.name)}, {escaped(s.meaning)}: {tenths_percent(s.tenths)}" for s in block.shares)
+    if isinstance(block, Fold):
+        return "\n\n".join([f"### {escaped(block.title)}", *map(_block, block.blocks)])
     if isinstance(block, Picture):
         return f"![{escaped(block.alt)}]({block.file})"
     parts = [f"### {escaped(block.title)}"] if block.title else []
     parts.append("\n".join(_lines(block)))
     parts += [escaped(block.note)] if block.note else []
     return "\n\n".join(parts)
+
+
+def _banner(banner: Banner) -> list[str]:
+    facts = (
+        f"- {escaped(f.name)}: {'. '.join(filter(None, map(escaped, (f.value, f.meaning))))}" for f in banner.facts
+    )
+    return [
+        f"**{escaped(banner.word)}:** {escaped(banner.text)}\n",
+        *facts,
+        *(f"- {escaped(reason)}" for reason in banner.reasons),
+    ]
 
 
 def _lines(grid: Grid) -> list[str]:

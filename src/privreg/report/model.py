@@ -1,4 +1,4 @@
-"""The report of one fit: a page to file and to read, made of released values and public input only."""
+"""The report of one fit: a page to read in a minute and to file, made of released values and public input only."""
 
 import json
 import shlex
@@ -6,24 +6,29 @@ from os import PathLike
 from typing import Any
 
 from privreg import __version__
-from privreg._format import about, count_of, epsilon_delta, number, shown
+from privreg._format import about, count_of, epsilon_delta, listed, number, one_line, shown
 from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import ReleasedModel
-from privreg.report import budget, coefficients, guarantee
-from privreg.report.deployment import Context, as_json, deployment_record
-from privreg.report.document import Code, Content, Document, Facts, Items, Record, Section
+from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protected
+from privreg.privacy.receipt import Receipt
+from privreg.report import budget, coefficients, deployment, guarantee
+from privreg.report.deployment import Context, deployment_record
+from privreg.report.document import Banner, Code, Content, Data, Document, Fact, Facts, Fold, Items, Section
 from privreg.report.page import page
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, release_of
+from privreg.results.verdict import not_determined, r2_words, records, typical_error, verdict
 
 __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
 RECORD_ID = "privreg-deployment"
+_LINE = 80  # letters of a command that stands on one line
 
 
 def report_page(release: Release, context: Context) -> str:
     """The whole page, as HTML that needs no other file."""
-    return page(document(release, context), "model.css")
+    return page(document(release, context))
 
 
 def write_report(
@@ -43,92 +48,145 @@ def write_report(
 def document(release: Release, context: Context) -> Document:
     """The report as data."""
     sections = [
-        Section("What was asked", _request(release, context)),
+        Section("The model", coefficients.blocks(release) + _predict(release, context)),
         Section("The guarantee", guarantee.blocks(release.receipt)),
-        Section("Where the budget went", budget.blocks(release)),
-        Section("The model", coefficients.blocks(release)),
-        Section("How to predict", _predict(context)),
-        Section("What to know", _know(release)),
-        Section("What was not released", _withheld(release)),
+        Section("The budget", budget.blocks(release)),
         Section("Limits", _limits(release, context)),
-        Section("For machines", _machines(release, context)),
+        Section("Documentation", _record(release, context)),
     ]
     title = f"A private model of {shown(release.target)}"
-    return Document(title, _lead(release, context), sections, guarantee.notice(release.receipt))
+    return Document(title, _lead(release, context), sections, _banner(release, context))
 
 
 def _lead(release: Release, context: Context) -> str:
-    data = f" from {shown(context.data)}" if context.data else ""
-    used, offered = len(release.coefficients), len(release.columns)
-    what = f"a linear model of {used} of {count_of(offered, 'feature')}" if used else "a constant, not a linear model"
-    epsilon, delta = guarantee.bounds(release.receipt)
-    cost = f"at ε = {number(epsilon)} and δ = {number(delta, 6)}"
-    if not release.receipt.private:
-        return f"{release.method} fitted {what}{data}. It was not private."
-    if guarantee.is_custom(release.receipt):
-        return f"{release.method} fitted {what}{data} {cost}, which protects one small model, not one record."
-    whom = "person" if release.receipt.protects_people else "record"
-    return f"{release.method} fitted {what}{data}, with differential privacy for every {whom} {cost}."
+    data = f" to {shown(context.data)}" if context.data else ""
+    return f"Fitted{data} by {release.method}, privreg {__version__}, on {shown(str(context.date))}."
 
 
-def _request(release: Release, context: Context) -> list[Content]:
-    receipt, ledger = release.receipt, context.ledger
-    pairs = [
-        ("Data", shown(context.data) if context.data else "not named"),
-        ("To predict", shown(release.target)),
-        *([("Formula", shown(release.formula))] if release.formula else []),
-        *([("Records used", f"those with {shown(release.where)}")] if release.where else []),
-        (f"Columns offered ({len(release.inputs)})", ", ".join(map(shown, release.inputs)) or "none"),
-        ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
-        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)),
-        ("Protected", guarantee.unit_words(receipt)),
-    ]
-    if context.person:
-        pairs.append(("People named by", shown(context.person)))
-    if ledger:
-        pairs.append(("Ledger", _ledger(ledger)))
-    pairs += [("Date", shown(str(context.date))), ("Software", f"privreg {__version__}")]
-    command: list[Content] = ["The command:", Code(shown(context.command))] if context.command else []
-    return [Facts(pairs), *command]
-
-
-def _ledger(ledger: dict[str, Any]) -> str:
-    parts = [shown(str(ledger["file"]))] if ledger.get("file") else []
-    parts += [f"data set {shown(str(ledger['dataset']))}"] if ledger.get("dataset") else []
-    parts += [f"entry {ledger['entry']}"] if ledger.get("entry") is not None else []
-    if ledger.get("spent_epsilon") is not None and ledger.get("epsilon") is not None:
-        spent, total = (number(float(ledger[key]), 6) for key in ("spent_epsilon", "epsilon"))
-        parts.append(f"spent so far, with this fit: ε = {spent} of {total}")
-    parts.append("it keeps a tenth of the δ that was asked for, so the fit ran with the rest")
-    return ", ".join(parts)
-
-
-def _predict(context: Context) -> list[Content]:
-    file = shown(context.model or "model.json")
-    saved = "" if context.model else " if it was saved, for instance as model.json,"
-    return [
-        f"With the model file{saved} and a table of new rows that has the same columns:",
-        Code(f"privreg predict {shlex.quote(file)} new-rows.csv"),
-        "Or in Python:",
-        Code(
-            "from privreg import load_model\n\n"
-            f"model = load_model({json.dumps(file, ensure_ascii=False)})\n"
-            "model.predict(new_rows)  # a data frame or array with the same columns\n"
-            "print(model.summary())"
+def _banner(release: Release, context: Context) -> Banner:
+    """The verdict, and the facts that a steward asks for first."""
+    found, receipt = verdict(release), release.receipt
+    epsilon, delta = bounds(receipt)
+    holds = broken_promise(receipt) is None
+    facts = [
+        Fact("Protects", protected(receipt), belief(receipt)) if holds else Fact("Protects", _unprotected(receipt)),
+        Fact("Privacy budget", epsilon_delta(epsilon, delta), odds(receipt) if holds else ""),
+        _accuracy(release),
+        *(
+            [Fact("Records used", counted, "A noisy, cautious (low) estimate.")]
+            if (counted := records(release))
+            else []
         ),
-        "Predictions cost no budget: they use only what has been released. A row that lacks a value the model needs "
-        "gets no prediction.",
+        _features(release),
+        Fact("Ledger", *_left(context.ledger)),
+    ]
+    text = found.text[:1].upper() + found.text[1:]
+    return Banner(found.state, found.word, text, facts, [shown(reason) for reason in found.reasons])
+
+
+def _unprotected(receipt: Receipt) -> str:
+    """Instead of a unit, where the guarantee does not hold."""
+    return "not one record" if receipt.private else "nobody"
+
+
+def _accuracy(release: Release) -> Fact:
+    told = r2_words(release)
+    if told is None:
+        return Fact("Accuracy", "not measured")
+    return Fact("Accuracy", told[0], f"{told[1]}. {typical_error(release) or ''}".strip())
+
+
+def _features(release: Release) -> Fact:
+    used, offered, hidden = len(release.coefficients), len(release.columns), len(not_determined(release))
+    if not used:
+        return Fact("Features", f"none of {offered} used")
+    determined = "All coefficients are determined." if not hidden else f"{hidden} not determined at this budget."
+    return Fact("Features", f"{used} of {offered} used", determined if release.has_errors else "")
+
+
+def _left(ledger: dict[str, Any] | None) -> tuple[str, str]:
+    """What this data set's ledger has left, and what that means."""
+    if not ledger:
+        return "not used", "Nothing was counted. Repeated fits on these records add up unseen."
+    spent = ledger.get("spent_epsilon")
+    if spent is None or ledger.get("epsilon") is None:
+        return "used", ""
+    value = f"ε = {number(float(spent), 4)} of {number(float(ledger['epsilon']), 6)} spent"
+    if ledger.get("room") is None:
+        return value, ""
+    room, total = float(ledger["room"]["epsilon"]), float(ledger["epsilon"])
+    if room <= 0:
+        return value, "There is no room for another fit."
+    composed = ": together, fits cost less than the sum of their ε" if float(spent) + room > 1.005 * total else ""
+    return value, f"Room for another fit with ε up to {rounded_down(room)}{composed}."
+
+
+def _predict(release: Release, context: Context) -> list[Content]:
+    file = shown(context.model or "model.json")
+    saved = "" if context.model else " (if it was saved, for instance as model.json)"
+    return [
+        Fold(
+            "How to predict with it",
+            [
+                f"With the model file{saved} and a table of new rows that has the same columns:",
+                Code(f"privreg predict {shlex.quote(file)} new-rows.csv"),
+                "Or in Python:",
+                Code(
+                    "from privreg import load_model\n\n"
+                    f"model = load_model({json.dumps(file, ensure_ascii=False)})\n"
+                    "model.predict(new_rows)  # a data frame or array with the same columns\n"
+                    "print(model.summary())"
+                ),
+                f"Predictions cost no budget, because they use only what has been released. {_gaps(release)}",
+            ],
+        )
     ]
 
 
-def _know(release: Release) -> list[Content]:
-    texts = [*(shown(note) for note in release.notes), *(f"Warning: {shown(text)}" for text in release.warnings)]
-    end = (
-        "Warnings depend on released values only. What helps: more records, fewer columns, a larger ε."
-        if release.warnings
-        else "There are no warnings. That does not mean that the model predicts well."
+def _gaps(release: Release) -> str:
+    """What happens to missing values."""
+    if release.fills:
+        return "Missing values in new rows are filled in as they were in the fit."
+    return "A row that lacks a value the model needs gets no prediction."
+
+
+def _limits(release: Release, context: Context) -> list[Content]:
+    ledger = "The ledger adds up those that use it." if context.ledger else "No ledger was used for this fit."
+    within = " within the ranges of its columns" if release.has_ranges else ""
+    errors = (
+        "Intervals and p-values are for least squares on the clipped table. Some of their margins are calibrated on "
+        "public tables, not proved; the interval of R² is the least reliable. A few extreme records can set "
+        "the clipped and the raw table apart."
     )
-    return [Items(texts), end] if texts else [end]
+    return [
+        Items(
+            [
+                _unit_limit(release),
+                f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
+                "The guarantee covers this page and the model file. The records themselves still need protection, and "
+                "so does the computer. Running time is not protected.",
+                "Column names and types, declared levels and ranges, and all settings count as public.",
+                f"The model is linear{within}. Coefficients show associations in these records, not causes.",
+                *([errors] if release.has_errors else []),
+            ]
+        ),
+        Fold("What was not released", _withheld(release)),
+    ]
+
+
+def _unit_limit(release: Release) -> str:
+    receipt = release.receipt
+    if is_custom(receipt):
+        return "What is protected is one small model, not one record."
+    if receipt.protects_people:
+        return (
+            "What is protected is one person, as named by the column of people. A person with two names counts twice."
+        )
+    return (
+        "What is protected is one record. A person with several records is protected less: with ten records, ε is ten "
+        "times as large, and δ grows much more. To protect whole people, name the column that identifies them when "
+        "fitting (--person)."
+    )
 
 
 def _withheld(release: Release) -> list[Content]:
@@ -137,9 +195,9 @@ def _withheld(release: Release) -> list[Content]:
         f"the exact number of records{told}",
         "the smallest and the largest value of any column"
         + ("; the ranges on this page were found with noise" if release.has_ranges else ""),
-        "scores on these records without noise, such as R²: they would reveal something about them",
+        "scores on these records without noise, such as the exact R²",
         "predictions for these records, and their errors",
-        "which records were left out because a value was missing or not declared, and how many",
+        "which values are missing or not declared, in which records, and exactly how many",
     ]
     if 0 < len(release.coefficients) < len(release.columns):
         texts.append("the coefficients of columns that were not chosen")
@@ -149,43 +207,56 @@ def _withheld(release: Release) -> list[Content]:
     ]
 
 
-def _limits(release: Release, context: Context) -> list[Content]:
-    ledger = "The ledger adds up those that use it." if context.ledger else "No ledger was used for this fit."
-    within = " within the ranges shown" if release.has_ranges else ""
-    errors = (
-        "Standard errors assume that a linear model is true and that errors are equally large everywhere. They are too "
-        "small for columns that nearly repeat each other, and for strongly skewed ones."
-    )
-    texts = [
-        _unit_limit(release),
-        f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
-        "Running time is not protected, nor is a computer that others can read.",
-        "Names and types of columns, declared levels and ranges, and all settings count as public.",
-        f"The model is linear{within}: it has no curves and no interactions between columns.",
-        *([errors] if release.has_errors else []),
-        "The records themselves must still be protected: the guarantee covers this page and the model file only.",
-    ]
-    return [Items(texts)]
-
-
-def _unit_limit(release: Release) -> str:
-    receipt = release.receipt
-    if guarantee.is_custom(receipt):
-        return "What is protected is one small model, not one record."
-    if receipt.protects_people:
-        return (
-            "What is protected is one person, as named by the column of people. A person with two names counts twice."
-        )
-    return (
-        "What is protected is one record. A person with several records is protected less: with ten records, ε is ten "
-        "times as large. To protect whole people, name the column that identifies them when fitting."
-    )
-
-
-def _machines(release: Release, context: Context) -> list[Content]:
+def _record(release: Release, context: Context) -> list[Content]:
+    """What was asked, and the same for programs."""
+    record = deployment_record(release, context)
+    text = deployment.as_json(record)
     return [
-        "The same for programs, in the format of OpenDP's Deployments Registry. What privreg cannot know (who "
-        "publishes, for what purpose, in which region) is left empty for you to fill in. The part “privreg” is an "
-        "addition: the receipt, the model and the notes in full.",
-        Record(RECORD_ID, "Show the record", as_json(deployment_record(release, context))),
+        Facts(_asked(release, context)),
+        *([Code(_on_lines(one_line(context.command)))] if context.command else []),
+        "The same information in the format of the OpenDP Deployments Registry, for programs. Fill in the fields that "
+        "privreg cannot know:",
+        deployment.missing_fields(record),
+        Fold("The record as YAML, to register", [Code(deployment.as_yaml(deployment.to_register(record)))]),
+        Fold("The record as JSON, with the receipt and the model", [Code(text)]),
+        Data(RECORD_ID, text),
     ]
+
+
+def _on_lines(command: str) -> str:
+    """A long command with an option on each line."""
+    return command if len(command) <= _LINE else command.replace(" --", " \\\n    --")
+
+
+def _asked(release: Release, context: Context) -> list[tuple[str, str]]:
+    receipt, ledger = release.receipt, context.ledger
+    used, offered = len(release.coefficients), len(release.columns)
+    model = f"linear, with {used} of {count_of(offered, 'feature')}" if used else "a constant"
+    return [
+        ("Data", shown(context.data) if context.data else "not named"),
+        ("Target", shown(release.target)),
+        *([("Formula", shown(release.formula))] if release.formula else []),
+        *([("Records used", f"those with {shown(release.where)}")] if release.where else []),
+        (f"Columns offered ({len(release.inputs)})", listed(release.inputs, 30) or "none"),
+        ("Model", model),
+        ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
+        *([("Purpose", shown(context.purpose))] if context.purpose else []),
+        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta) + _kept(ledger)),
+        ("Protected", protected(receipt) if broken_promise(receipt) is None else _unprotected(receipt)),
+        *([("People named by", shown(context.person))] if context.person else []),
+        *([("Ledger", _ledger(ledger))] if ledger else []),
+        ("Date", shown(str(context.date))),
+        ("Software", f"privreg {__version__}"),
+    ]
+
+
+def _ledger(ledger: dict[str, Any]) -> str:
+    parts = [shown(str(ledger["file"]))] if ledger.get("file") else []
+    parts += [f"data set {shown(str(ledger['dataset']))}"] if ledger.get("dataset") else []
+    parts += [f"entry {ledger['entry']}"] if ledger.get("entry") is not None else []
+    return ", ".join(parts)
+
+
+def _kept(ledger: dict[str, Any] | None) -> str:
+    """Why δ is less than what was asked for."""
+    return " (the ledger keeps a tenth of the δ that was asked for, for its own accounting)" if ledger else ""

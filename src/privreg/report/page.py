@@ -5,9 +5,29 @@ from base64 import b64encode
 from html import escape
 from importlib.resources import files
 
-from privreg.report.document import Box, Code, Content, Document, Facts, Grid, Items, Picture, Record, TableCell
+from privreg._format import tenths_percent
+from privreg._theme import SERIES, root_style
+from privreg.report.document import (
+    Banner,
+    Bar,
+    Code,
+    Content,
+    Data,
+    Document,
+    Fact,
+    Facts,
+    Fold,
+    Grid,
+    Items,
+    Picture,
+    Share,
+    TableCell,
+)
 
 NARROW = 760  # pixels up to which a screen gets the narrow version of a picture
+
+PRINTED = 30  # rows of a table, as in page.css
+_PRINTED = f"Only the first {PRINTED} rows are printed; the file has all of them."
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -19,11 +39,13 @@ script-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <style>{style}</style>
 </head>
-<body>
+<body{kind}>
 <main>
+<header>
 <h1>{title}</h1>
 <p class="lead">{lead}</p>
-{notice}<nav aria-label="Contents"><ul>
+</header>
+{banner}<nav aria-label="Contents"><ul>
 {contents}
 </ul></nav>
 {sections}
@@ -34,8 +56,8 @@ script-src 'unsafe-inline'; img-src data:">
 """
 
 
-def page(document: Document, *styles: str) -> str:
-    """The whole page. `styles` are further style sheets of this folder."""
+def page(document: Document, *, wide: bool = False) -> str:
+    """The whole page. A `wide` one has room for tables of many columns."""
     titles = [escape(section.title) for section in document.sections]
     bodies = ["\n".join(map(_block, section.blocks)) for section in document.sections]
     sections = [
@@ -45,10 +67,11 @@ def page(document: Document, *styles: str) -> str:
     return _PAGE.format(
         title=escape(document.title),
         lead=escape(document.lead),
-        notice=box(document.notice) + "\n" if document.notice else "",
+        kind=' class="wide"' if wide else "",
+        banner=banner(document.banner) + "\n" if document.banner else "",
         contents="\n".join(f'<li><a href="#s{i}">{title}</a></li>' for i, title in enumerate(titles, 1)),
         sections="\n".join(sections),
-        style="".join(map(_file, ("page.css", *styles))),
+        style=root_style() + _file("page.css"),
         script=_file("page.js"),
     )
 
@@ -59,12 +82,14 @@ def table(grid: Grid) -> str:
     numeric = [i > 0 and any(isinstance(order, float | int) for order in orders) for i, orders in enumerate(columns)]
     head = "".join(map(_head, grid.head, numeric))
     body = "\n".join(_row(row, numeric) for row in grid.rows)
-    label = escape(grid.title or "table")
+    label = escape(grid.title or grid.head[0])
+    kind = f' class="hide {" ".join(f"hide{i + 1}" for i in grid.extra)}"' if grid.extra else ""
     return (
         (f"<h3>{label}</h3>\n" if grid.title else "")
-        + f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        + f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
-        + (f'\n<p class="note">{escape(grid.note)}</p>' if grid.note else "")
+        + f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">'
+        + f"<table{kind}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
+        + (f'\n<p class="note{" long" * bool(grid.extra)}">{escape(grid.note)}</p>' if grid.note else "")
+        + (f'\n<p class="note print">{_PRINTED}</p>' if len(grid.rows) > PRINTED else "")
     )
 
 
@@ -77,16 +102,46 @@ def picture(chart: Picture) -> str:
     )
 
 
-def box(notice: Box) -> str:
-    return f'<div class="box" role="note"><strong>{escape(notice.title)}</strong> {escape(notice.text)}</div>'
-
-
-def record(block: Record) -> str:
-    """JSON twice: to read, and as a script element that is data. Without < nothing in it can end the element."""
-    data = block.text.replace("<", "\\u003c")
+def banner(block: Banner) -> str:
+    """The verdict in a box, with the facts that it rests on."""
+    facts = "\n".join(map(_fact, block.facts))
     return (
-        f"<details><summary>{escape(block.title)}</summary>{_code(block.text)}</details>\n"
-        f'<script type="application/json" id="{escape(block.name)}">{data}</script>'
+        f'<section class="banner {escape(block.state)}" aria-label="Verdict">\n'
+        f"<p><strong>{escape(block.word)}</strong> {escape(block.text)}</p>\n"
+        f"<dl>\n{facts}\n</dl>\n{_items(block.reasons)}</section>"
+    )
+
+
+def _fact(fact: Fact) -> str:
+    meaning = f"<small>{escape(fact.meaning)}</small>" if fact.meaning else ""
+    return f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
+
+
+def bar(block: Bar) -> str:
+    """One bar; below it what each part of it is."""
+    told = ", ".join(f"{share.name} {tenths_percent(share.tenths)}" for share in block.shares)
+    parts = "".join(
+        f'<i style="flex-grow: {share.tenths}; background: var(--{colour})"></i>' for share, colour in _coloured(block)
+    )
+    keys = "\n".join(_key(share, colour) for share, colour in _coloured(block))
+    return (
+        f'<figure><div class="bar" role="img" aria-label="{escape(block.title)}: {escape(told)}">{parts}</div>\n'
+        f'<table class="keys"><tbody>\n{keys}\n</tbody></table></figure>'
+    )
+
+
+def _coloured(block: Bar) -> list[tuple[Share, str]]:
+    """The largest share in the first colour."""
+    ranks = {i: rank for rank, i in enumerate(sorted(range(len(block.shares)), key=lambda i: -block.shares[i].tenths))}
+    return [(share, SERIES[ranks[i] % len(SERIES)]) for i, share in enumerate(block.shares)]
+
+
+def _key(share: Share, colour: str) -> str:
+    swatch = f'<i style="background: var(--{colour})"></i>'
+    steps = "1 step" if share.steps == 1 else f"{share.steps:,} steps"
+    return (
+        f'<tr><th scope="row">{swatch}{escape(share.name)}</th><td>{escape(share.meaning)}</td>'
+        f'<td class="number">{steps}</td><td class="number">{tenths_percent(share.tenths)}</td></tr>'
     )
 
 
@@ -95,22 +150,32 @@ def _block(block: Content) -> str:
         return table(block)
     if isinstance(block, Picture):
         return picture(block)
-    if isinstance(block, Box):
-        return box(block)
-    if isinstance(block, Record):
-        return record(block)
+    if isinstance(block, Banner):
+        return banner(block)
+    if isinstance(block, Bar):
+        return bar(block)
+    if isinstance(block, Fold):
+        inner = "\n".join(map(_block, block.blocks))
+        return f"<details><summary>{escape(block.title)}</summary>\n{inner}\n</details>"
+    if isinstance(block, Data):  # without < nothing in it can end the element
+        data = block.text.replace("<", "\\u003c")
+        return f'<script type="application/json" id="{escape(block.name)}">{data}</script>'
     if isinstance(block, Code):
         return _code(block.text)
     if isinstance(block, Facts):
-        pairs = (f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in block.pairs)
-        return "<dl>\n" + "\n".join(pairs) + "\n</dl>"
+        pairs = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in block.pairs)
+        return '<dl class="facts">\n' + "\n".join(pairs) + "\n</dl>"
     if isinstance(block, Items):
-        return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in block.texts) + "\n</ul>"
+        return _items(block.texts)
     return f"<p>{escape(block)}</p>"
 
 
+def _items(texts: list[str]) -> str:
+    return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ul>\n" if texts else ""
+
+
 def _code(text: str) -> str:
-    return f"<pre>{escape(text)}</pre>"
+    return f'<pre tabindex="0">{escape(text)}</pre>'
 
 
 def _head(name: str, number: bool) -> str:
@@ -150,8 +215,8 @@ def _details(entry: TableCell) -> str:
 
 
 def _breakable(text: str) -> str:
-    """A name that may be broken between its words: after _ and before a capital letter."""
-    return re.sub(r"(?<=_)(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", escape(text))
+    """A name that may be broken between its words: after _ and =, and before a capital letter."""
+    return re.sub(r"(?<=[_=])(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", escape(text))
 
 
 def _file(name: str) -> str:

@@ -14,15 +14,16 @@ _WIDTH = 7.5  # inches
 def plot_coefficients(model: ReadableModel, ax: Any = None) -> Any:
     """Draw the estimates of a fitted model with 95 % intervals, the largest first, and return the axes.
 
-    Numbers are drawn for a step of one standard deviation, levels against their reference, so that bars compare. What
-    the budget does not determine has no bar. `ax` are axes to draw on; by default those of a new figure.
+    Numbers are drawn for a step of one standard deviation, levels against their reference, so that they can be
+    compared. A dot is hollow if its interval includes 0. Coefficients that the budget does not determine are not
+    drawn. `ax` are axes to draw on; by default those of a new figure.
     """
     release = release_of(model)
     effects = charts.largest([effect(c) for c in release.coefficients])
     if ax is None:
         from matplotlib import pyplot
 
-        _, ax = pyplot.subplots(figsize=(_WIDTH, charts.height(len(effects))), layout="constrained")
-    axis = f"change of {shortened(release.target, 20)}, for a standard deviation, or for a level"
-    charts.draw_effects(ax, effects, axis)
+        _, ax = pyplot.subplots(figsize=(_WIDTH, charts.height(effects, compare=True)), layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+    charts.draw_effects(ax, effects, f"change in {shortened(release.target, 24)}", compare=True)
     return ax

@@ -34,7 +34,7 @@ def save_model(release: Release, path: str | PathLike[str]) -> None:
     """Write a fitted model, whole or not at all."""
     saved = release.saved
     if saved is None:
-        raise ModelFileError(f"a {release.method} cannot be written to a model file")
+        raise ModelFileError(f"{release.method} cannot be saved; only the estimators of privreg itself can")
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -111,7 +111,7 @@ def _parsed(path: Path) -> dict[str, Any]:
             path.read_bytes().decode(), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
         )
     except RecursionError:
-        raise ModelFileError(f"{path} is not a privreg model file (it is nested too deep)") from None
+        raise ModelFileError(f"{path} is not a privreg model file (it is nested too deeply)") from None
     except UnicodeDecodeError as error:
         raise ModelFileError(f"{path} is not a privreg model file (it is not text in UTF-8)") from error
     except ValueError as error:
@@ -186,7 +186,7 @@ def _receipt(record: Any) -> Receipt:
         fields(record["before"], "requested composition steps")
         _totals(record["before"]["requested"], "epsilon delta")
         steps = whole(record["before"]["steps"], "steps before", 0)
-        require(steps <= len(record["steps"]), "there are fewer steps than were paid for before")
+        require(steps <= len(record["steps"]), "there are fewer steps than the earlier part has")
     receipt = Receipt.from_dict(record)
     require(isfinite(receipt.epsilon), "the steps of the receipt have no finite total")
     return receipt

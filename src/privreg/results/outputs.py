@@ -50,7 +50,7 @@ def check_outputs(
     check_outside(places, data)
     for path in () if force else replaced.values():
         if _status(path) is not None:
-            raise _error(errno.EEXIST, path, "the file exists already; --force replaces it")
+            raise _error(errno.EEXIST, path, "the file already exists; --force replaces it")
 
 
 def check_outside(outputs: Mapping[str, Path], data: Path) -> None:
@@ -65,7 +65,7 @@ def check_outside(outputs: Mapping[str, Path], data: Path) -> None:
         place = Path(os.path.realpath(path))
         inside = data.is_dir() and Path(os.path.realpath(data)) in place.parents and has_end(place, ends)
         if _identity(path) in taken or inside or place.match(os.path.realpath(data)):
-            raise ValueError(f"{name} {path} would be one of the files of {data}; write it somewhere else")
+            raise ValueError(f"{name} {path} would become one of the files of {data}; write it somewhere else")
 
 
 def _identity(path: Path) -> tuple[int, int] | str:

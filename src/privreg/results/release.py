@@ -7,6 +7,13 @@ from privreg.data.schema import Schema
 from privreg.privacy.receipt import Receipt
 from privreg.results.statistics import Statistics
 
+# Warnings that say what to do already, so that advice about the budget would mislead.
+NO_NUMBERS = "Most records have no number in the target column: check the target, and the separator of the file."
+NO_RECORDS = (
+    "Almost no record has a value in every column: check the target and, for a text file, the separator, and that each "
+    "record is on one line, even where cells are quoted."
+)
+
 WARNING = "Warning: "  # before a note that is one
 
 
@@ -27,6 +34,7 @@ class Coefficient:
     determined: bool = field(default=True, kw_only=True)
     predicts: float | None = field(default=None, kw_only=True)  # what predictions use, if that is not the value
     step: float | None = field(default=None, kw_only=True)  # of a number: about one standard deviation
+    reference: str | None = field(default=None, kw_only=True)  # of a level: the one that it is compared with
 
     @property
     def slope(self) -> float:
@@ -83,6 +91,11 @@ class Release:
         return None if self.saved is None else self.saved.schema.where or None
 
     @property
+    def fills(self) -> bool:
+        """Whether missing values are filled in; if not, records without a value are left out."""
+        return self.saved is not None and self.saved.schema.fill
+
+    @property
     def has_errors(self) -> bool:
         """Whether the method tells how uncertain its coefficients are."""
         return any(c.error is not None or not c.determined for c in [*self.coefficients, self.intercept])
@@ -114,6 +127,6 @@ def release_of(model: Any, target: str | None = None, method: str | None = None)
     `target` and `method` are names to show. By default they are those that the file has, or "y" and the class.
     """
     if not hasattr(model, "_release"):
-        raise TypeError(f"a {type(model).__name__} is not a private model, so it has no release")
+        raise TypeError(f"{type(model).__name__} is not a private model, so it has no release")
     release: Release = model._release(target, method)
     return release

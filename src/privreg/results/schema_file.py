@@ -25,11 +25,42 @@ def save_schema(schema: Schema, receipt: Receipt, path: str | PathLike[str]) -> 
 
 
 def load_schema(path: str | PathLike[str]) -> Schema:
-    """Read a schema that `privreg schema --out` or `SchemaReader.save` wrote, or that of a model file."""
+    """Read a schema from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `SchemaReader.save` or `privreg schema --out` wrote, or a model file.
+
+    Returns
+    -------
+    Schema
+
+    Raises
+    ------
+    SchemaError
+        If the file is neither a schema nor a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from privreg import SchemaReader, load_schema
+    >>> reader = SchemaReader(epsilon=0.5).fit(np.ones((1_000, 2)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "schema.json")
+    ...     reader.save(path)
+    ...     load_schema(path) == reader.schema_
+    True
+    """
     try:
         content = json.loads(Path(path).read_bytes().decode())
-        require(isinstance(content, dict) and "schema" in content, "it is neither a privreg schema nor a model")
-        require(content.get("format") != FORMAT or content.get("version") == VERSION, "it is of another version")
+        require(isinstance(content, dict) and "schema" in content, "it is neither a privreg schema nor a privreg model")
+        require(
+            content.get("format") != FORMAT or content.get("version") == VERSION,
+            "it was written by another version of privreg",
+        )
         return Schema.from_dict(content["schema"])
     except UnicodeDecodeError:
         reason: object = "it is not text"

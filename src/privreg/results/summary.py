@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 from privreg._format import epsilon_delta, one_line, shown, text_table
 from privreg.privacy.receipt import Receipt
@@ -10,6 +9,7 @@ from privreg.results.release import WARNING, Release
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
 
 ESTIMAND = "Coefficients estimate least squares on this table with every column (and the target) clipped to its range."
+SHRUNK = "Predictions use coefficients that are shrunk towards 0, which predicts better."
 _Rows = list[tuple[str, ...]]  # the first one is the head
 
 
@@ -26,8 +26,9 @@ class Summary:
     __repr__ = __str__  # as it is shown without a notebook
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{escape(block)}</p>" if isinstance(block, str) else _table(block) for block in self._blocks()]
-        return "\n".join(parts)
+        from privreg.results.cards import summary_card
+
+        return summary_card(self.release)
 
     def _blocks(self) -> Iterator[str | _Rows]:
         """Sentences and tables."""
@@ -60,11 +61,11 @@ def estimand(release: Release) -> list[str]:
     told = [ESTIMAND]
     if not all(c.determined for c in release.coefficients):
         told.append(
-            "Not determined: at this budget, a step of one standard deviation of the column might be worth more than a "
-            "standard deviation of the target, either way."
+            "Not determined: at this budget, an increase of one standard deviation in the column could raise or lower "
+            "the target by more than one standard deviation."
         )
     if release.statistics.shrunk:
-        told.append("Predictions use other coefficients, which are shrunk (coef_).")
+        told.append(SHRUNK)
     return told
 
 
@@ -78,17 +79,3 @@ def budget_line(receipt: Receipt) -> str:
 
 def _lines(rows: _Rows) -> list[str]:
     return ["", *text_table(rows), ""]
-
-
-def _table(rows: _Rows) -> str:
-    head, *body = rows
-    lines = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in body)
-    return f"<table><thead><tr>{_cells(head, 'th')}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _cells(row: tuple[str, ...], tag: str) -> str:
-    """The first one to the left, all others to the right, as numbers are."""
-    sides = ["left", *["right"] * (len(row) - 1)]
-    return "".join(
-        f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>' for side, text in zip(sides, row, strict=True)
-    )

@@ -44,7 +44,7 @@ def verify(model: str | PathLike[str], ledger: Ledger, dataset: str | None = Non
     if dataset is not None:
         ledger.status(dataset)  # raises for unknown ones
     if not file.receipt.private:
-        return Answer([], "its noise came from a seed, so it is not private, and no ledger has it")
+        return Answer([], "its noise came from a seed, so it is not private, and no ledger contains it")
     found = [entry for entry in known if entry.fingerprint == file.fingerprint]
     here = [entry for entry in found if dataset in (None, entry.dataset)]
     if not here:
@@ -59,13 +59,13 @@ def verify(model: str | PathLike[str], ledger: Ledger, dataset: str | None = Non
 def _missing(file: ModelFile, known: list[Entry], found: list[Entry], ledger: Ledger, dataset: str | None) -> str:
     """Why no entry holds the release."""
     if found:
-        return f"it is entry {found[0].number} of {found[0].dataset}, not of {dataset}"
+        return f"it is entry {found[0].number} of {found[0].dataset}, not an entry of {dataset}"
     alike = [e for e in known if dataset in (None, e.dataset) and _same(e, file.receipt)]
     said = f"no entry of {dataset or fspath(ledger.path)} holds this release"
     if not alike:
         return said
     names = listed([f"entry {e.number}" if dataset else f"entry {e.number} of {e.dataset}" for e in alike])
-    return f"{said}; of the same cost, but with another result: {names}"
+    return f"{said}; with the same cost but a different result: {names}"
 
 
 def _difference(entry: Entry, receipt: Receipt) -> str:
@@ -73,11 +73,11 @@ def _difference(entry: Entry, receipt: Receipt) -> str:
     running = running_budget(entry.epsilon, entry.delta)
     if receipt.budget != running:
         budget = epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)
-        return f"the model ran with {budget}, and the entry allows {epsilon_delta(running.epsilon, running.delta)}"
+        return f"the model ran with {budget}, while the entry allows {epsilon_delta(running.epsilon, running.delta)}"
     if (receipt.unit == ONE_RECORD) != (entry.unit == RECORD):
-        return f"the model protects {receipt.unit}, and the entry one {entry.unit}"
+        return f"the model protects {receipt.unit}, while the entry protects one {entry.unit}"
     if entry.state != "finished" or not _same(entry, receipt):
-        return "the rest of the entry does not fit it: the ledger was altered"
+        return "the rest of the entry does not match: the ledger was altered"
     return ""
 
 

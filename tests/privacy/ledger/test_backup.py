@@ -90,7 +90,7 @@ def test_nobody_may_read_a_copy_who_may_not_read_the_ledger(ledger, tmp_path, mo
 def test_nothing_is_overwritten_unasked(ledger, tmp_path):
     place = tmp_path / "copy.db"
     place.write_text("precious")
-    with pytest.raises(FileExistsError, match="--force replaces it"):
+    with pytest.raises(FileExistsError, match=r"--force \(force=True\) replaces it"):
         ledger.backup(place)
     assert place.read_text() == "precious"
     ledger.backup(place, force=True)

@@ -87,7 +87,7 @@ def test_what_is_refused_says_what_there_is_room_for(tmp_path):
     for _ in range(5):
         ledger.spend("people", request)
     with pytest.raises(
-        BudgetRefusedError, match=r"room for ε up to 0, or 4\.\d+ if the levels .* are declared"
+        BudgetRefusedError, match=r"room for ε up to 0, or up to 4\.\d+ if the levels .* are declared"
     ) as refused:
         ledger.spend("people", request)
     assert "\n" not in str(refused.value)
@@ -172,7 +172,7 @@ def test_amendments_that_are_none(tmp_path):
     for epsilon, delta in (("x", 0), (0, 0), (1, 1), (1, -1)):
         with pytest.raises(ValueError, match=r"epsilon|delta"):
             ledger.amend("people", epsilon, delta, "why")
-    with pytest.raises(LedgerError, match="ε = 1, δ = 1e-6 already"):
+    with pytest.raises(LedgerError, match="is already ε = 1, δ = 1e-6"):
         ledger.amend("people", "1.0", "0.000001", "why")
     with pytest.raises(LedgerError, match="no data set"):
         ledger.amend("poeple", 2, 0, "why")

@@ -135,7 +135,9 @@ def test_people_named_in_another_way_are_another_unit(tmp_path):
     people = pd.Series(np.arange(len(y)) // 2, name="family")
     model.fit(X, y, groups=people)
     assert ledger.history()[0].unit == "person by family"
-    with pytest.raises(LedgerError, match=r"is for one person by family since its first entry.*one person by house"):
+    with pytest.raises(
+        LedgerError, match=r"protects one person by family, as its first entry decided.*one person by house"
+    ):
         clone(model).fit(X, y, groups=people.rename("house"))
     clone(model).fit(X, y, groups=people)
     assert len(ledger.history()) == 2

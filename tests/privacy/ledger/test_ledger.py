@@ -13,17 +13,12 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import privreg
-from ledgers import ask, opened
+from ledgers import ask, fit_request, opened
 from privreg import BudgetRefusedError, DPKendall, Ledger, LedgerError, SubLasso
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.ledger import status as status_module
 from privreg.privacy.ledger.ledger import entered
 from privreg.privacy.ledger.request import FOR_THE_ACCOUNTANT, amount, running_budget
-
-
-def fit_request(epsilon, delta):
-    """What a PrivateLinearRegression asks for."""
-    return ask(epsilon, delta, adaptive_budget(running_budget(Decimal(epsilon), Decimal(delta))))
 
 
 def accepted(ledger, requests, name="people"):
@@ -228,7 +223,7 @@ def test_the_first_entry_decides_the_unit(tmp_path):
     ledger = opened(tmp_path, "5", "1e-5")
     assert ledger.status()[0].unit is None
     ledger.spend("people", ask("1", unit="person"))
-    with pytest.raises(LedgerError, match=r"is for one person since its first entry.*protects one record"):
+    with pytest.raises(LedgerError, match=r"protects one person, as its first entry decided.*protects one record"):
         ledger.spend("people", ask("1"))
     assert ledger.status()[0].unit == "person"
     assert ledger.status()[0].entries == 1
@@ -237,12 +232,12 @@ def test_the_first_entry_decides_the_unit(tmp_path):
 def test_room_is_told_for_the_request_and_never_contradicts_it(tmp_path):
     ledger = opened(tmp_path, "2", "1e-5")
     with pytest.raises(
-        BudgetRefusedError, match=r"has no room for ε = 2.01, δ = 1e-6. At this δ there is room for ε up to 2$"
+        BudgetRefusedError, match=r"has no room for ε = 2.01, δ = 1e-6. At this δ, there is room for ε up to 2$"
     ):
         ledger.spend("people", fit_request("2.01", "1e-6"))
     ledger.spend("people", ask("1", "0", DPKendall(5)._mu_squared(Budget(1.0))))
     assert ledger.status()[0].next_delta == Decimal("1e-6")  # a selection has no δ, and says nothing of the next fit
-    with pytest.raises(BudgetRefusedError, match=r"room for ε up to 1, or 1\.\d+ for the default method"):
+    with pytest.raises(BudgetRefusedError, match=r"room for ε up to 1, or up to 1\.\d+ with the default method"):
         ledger.spend("people", fit_request("1.9", "1e-6"))
     with pytest.raises(BudgetRefusedError, match=r"room for ε up to 1$"):
         ledger.spend("people", ask("1.5"))
@@ -260,7 +255,7 @@ def test_data_sets_have_budgets_of_their_own(tmp_path):
 
 def test_mistakes_are_one_clear_line(tmp_path):
     ledger = opened(tmp_path, "1", "1e-6")
-    with pytest.raises(LedgerError, match="has a data set 'people' already"):
+    with pytest.raises(LedgerError, match="already has a data set 'people'"):
         ledger.create("people", 9, 0)
     with pytest.raises(LedgerError, match=r"has no data set 'poeple'; it has 'people'"):
         ledger.spend("poeple", ask("1"))

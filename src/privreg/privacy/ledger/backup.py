@@ -20,19 +20,22 @@ _LEFTOVERS = ("-journal", "-wal")  # of a database that was there: SQLite would 
 def check_place(source: Path, path: Path, force: bool) -> None:
     """Raise if a copy at `path` would destroy something, or could not be written."""
     if path.exists() and os.path.samefile(source, path):
-        raise LedgerError(f"{path} is the ledger itself, not a place for a copy")
+        raise LedgerError(f"{path} is the ledger itself; choose another place for the copy")
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not _place(path).parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(path))
     if path.exists() and not path.is_file():
-        raise LedgerError(f"{path} is no file, so it cannot hold a ledger")
+        raise LedgerError(f"{path} is not a regular file, so it cannot hold a ledger")
     if path.exists() and not force:
-        raise FileExistsError(errno.EEXIST, "the file exists already; --force replaces it", str(path))
+        raise FileExistsError(errno.EEXIST, "the file already exists; --force (force=True) replaces it", str(path))
     for end in _LEFTOVERS:
         left = Path(f"{_place(path)}{end}")
         if left.exists():
-            raise LedgerError(f"{left} belongs to a ledger that was in use at {path}; a copy there would be damaged")
+            raise LedgerError(
+                f"{left} belongs to a ledger that was in use at {path} and would damage a copy there; choose another "
+                "place for the copy"
+            )
 
 
 def write_copy(file: sqlite3.Connection, path: Path, mode: int, check: Callable[[sqlite3.Connection], None]) -> None:

@@ -32,27 +32,59 @@ from privreg.privacy.ledger.user import login_name
 from privreg.privacy.receipt import Receipt
 
 _WAIT = 60.0  # seconds for other processes to finish their entry
+_GLANCE = 1.0  # the same for what is only shown
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """The budgets of one or more data sets in an SQLite file.
+    """The total budgets of one or more data sets, kept in an SQLite file.
 
     `create` sets a budget, and `amend` changes it. A fit that is given the ledger is entered before it draws noise, and
-    a fit that dies has spent. Nothing here recognises data: the same records under two names have two budgets, and
-    whoever can write to the file can change it.
+    a fit that dies has spent its budget. The ledger does not recognise data: the same records under two names have two
+    budgets, and anyone who can write to the file can change it.
 
     Parameters
     ----------
-    path : the file. It need not exist before the first `create`.
+    path : str or path
+        The file. It need not exist before the first `create`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from privreg import Ledger, PrivateLinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(1_000, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(Path(folder, "budget.db"))
+    ...     ledger.create("people", epsilon=3, delta=1e-5)
+    ...     model = PrivateLinearRegression(epsilon=1.0, delta=1e-6, ledger=ledger, dataset="people")
+    ...     _ = model.fit(X, X[:, 0])
+    ...     [entry.state for entry in ledger.history("people")]
+    ['finished']
     """
 
     path: str | PathLike[str]
 
     def create(self, dataset: str, epsilon: Any, delta: Any) -> None:
-        """Give a data set a budget."""
+        """Give a data set a total budget.
+
+        Parameters
+        ----------
+        dataset : str
+            A name for the data set.
+        epsilon : float or str
+            The total ε. A decimal text such as "0.1" is taken exactly.
+        delta : float or str
+            The total δ.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger already has this data set.
+        """
         if not isinstance(dataset, str) or not dataset.strip():
-            raise ValueError("the data set needs a name")
+            raise ValueError("dataset must be a name, and not empty")
         total = checked_budget(epsilon, delta)
         with self._opened("rwc") as file:
             if file.execute("PRAGMA application_id").fetchone()[0] == 0:
@@ -62,15 +94,30 @@ class Ledger:
             self._check_version(file)
             tables.migrate(file)
             if file.execute("SELECT 1 FROM dataset WHERE name = ?", [dataset]).fetchone():
-                raise LedgerError(f"{fspath(self.path)} has a data set {dataset!r} already; its budget stays as it is")
+                raise LedgerError(f"{fspath(self.path)} already has a data set {dataset!r}; its budget was not changed")
             line = [dataset, *map(str, total), _now()]
             file.execute("INSERT INTO dataset (name, epsilon, delta, created) VALUES (?, ?, ?, ?)", line)
 
     def amend(self, dataset: str, epsilon: Any = None, delta: Any = None, reason: str = "") -> Amendment:
-        """Give a data set more or less budget from now on. What is None stays; a reason is needed.
+        """Give a data set more or less budget from now on.
 
-        Nothing that was spent is given back: after less budget than was spent, every request is refused. The guarantee
-        is then the largest ε and the largest δ that were ever in force (docs/proofs/ledger.md).
+        Nothing that was spent is given back: after a budget is lowered below what was spent, every request is refused.
+        The guarantee is then the largest ε and the largest δ that were ever in force (docs/proofs/ledger.md).
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        epsilon : float, str or None, default None
+            The new total ε; None keeps the old one.
+        delta : float, str or None, default None
+            The new total δ; None keeps the old one.
+        reason : str, default ""
+            Why; kept in the ledger. It must not be empty.
+
+        Returns
+        -------
+        Amendment
         """
         if not isinstance(reason, str) or not reason.strip() or reason.encode(errors="ignore").decode() != reason:
             raise ValueError("an amendment needs a reason, as text")
@@ -81,7 +128,7 @@ class Ledger:
             old = status.epsilon, status.delta
             new = checked_budget(old[0] if epsilon is None else epsilon, old[1] if delta is None else delta)
             if old == new:
-                raise LedgerError(f"the budget of {dataset!r} is {_pair(status)} already")
+                raise LedgerError(f"the budget of {dataset!r} is already {_pair(status)}")
             rule = RULE if status.rule == OLD_RULE and self._doubles(file, status, *new) else status.rule
             file.execute(
                 "INSERT INTO amendment (dataset, time, who, reason, old_epsilon, old_delta, epsilon, delta, after) "
@@ -94,12 +141,33 @@ class Ledger:
             return self._amendments(file, dataset)[-1]
 
     def check(self, dataset: str, request: Request) -> None:
-        """Raise BudgetRefusedError if the request would be refused now. Records nothing."""
+        """Raise `BudgetRefusedError` if a request would be refused now. Records nothing.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        request : Request
+            What a release asks for.
+        """
         with self._opened("ro") as file:
             self._admit(file, dataset, request)
 
     def spend(self, dataset: str, request: Request) -> int:
-        """Enter a request and return its number, or raise BudgetRefusedError. To be called before noise is drawn."""
+        """Enter a request, or raise `BudgetRefusedError`. Must be called before noise is drawn.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set.
+        request : Request
+            What a release asks for.
+
+        Returns
+        -------
+        int
+            The number of the entry.
+        """
         with self._opened("rw") as file:
             after = self._admit(file, dataset, request).after(request)
             about = [request.what, request.purpose, login_name(), request.unit]
@@ -119,7 +187,17 @@ class Ledger:
         return number
 
     def close(self, number: int, receipt: Receipt | None, fingerprint: str | None = None) -> None:
-        """Note how a spent request ended, and what it released. What it may have cost stays spent."""
+        """Note how a request ended, and what it released. What it may have cost stays spent.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        receipt : Receipt or None
+            What was spent; None if the request failed.
+        fingerprint : str or None, default None
+            The fingerprint of the released model, by which `privreg verify` finds the entry.
+        """
         state = "failed" if receipt is None else "finished"
         told = None if receipt is None else json.dumps(receipt.to_dict())
         with self._opened("rw") as file:
@@ -129,36 +207,94 @@ class Ledger:
             )
 
     def status(self, dataset: str | None = None) -> list[Status]:
-        """Budget and spending of one data set, or of all."""
+        """Budget and spending.
+
+        Parameters
+        ----------
+        dataset : str or None, default None
+            The data set; None for all.
+
+        Returns
+        -------
+        list of Status
+        """
         with self._opened("ro") as file:
             names = [dataset] if dataset is not None else [n for (n,) in file.execute("SELECT name FROM dataset")]
             return [self._status(file, name) for name in names]
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """All entries, or those of one data set, in order."""
+        """Every request that was entered, in order.
+
+        Parameters
+        ----------
+        dataset : str or None, default None
+            The data set; None for all.
+
+        Returns
+        -------
+        list of Entry
+        """
         with self._opened("ro") as file:
             if dataset is not None:
                 self._status(file, dataset)  # raises for unknown ones
             return self._entries(file, dataset)
 
     def amendments(self, dataset: str | None = None) -> list[Amendment]:
-        """All changes of budgets, or those of one data set, in order."""
+        """Every change of a budget, in order.
+
+        Parameters
+        ----------
+        dataset : str or None, default None
+            The data set; None for all.
+
+        Returns
+        -------
+        list of Amendment
+        """
         with self._opened("ro") as file:
             if dataset is not None:
                 self._status(file, dataset)  # raises for unknown ones
             return self._amendments(file, dataset)
 
     def backup(self, path: str | PathLike[str], force: bool = False) -> "Ledger":
-        """A copy of the file as it is at one moment, while others may write to it. Returns the ledger of the copy.
+        """Copy the ledger as it is at one moment, even while others write to it.
 
-        The copy is checked, and is there whole or not at all; a file that is there already is replaced only with
-        `force`. Restoring an old copy erases later spending.
+        The copy is checked, and is written whole or not at all. Restoring an old copy erases later spending.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write the copy.
+        force : bool, default False
+            Whether to replace a file that is already there.
+
+        Returns
+        -------
+        Ledger
+            The ledger of the copy.
         """
         path = Path(path)
         with self._opened("ro", as_it_is=True) as file:
             check_place(Path(self.path), path, force)
             write_copy(file, path, Path(self.path).stat().st_mode, self._check_content)
         return Ledger(path)
+
+    def _repr_html_(self) -> str:
+        """Never raises: whatever a notebook shows must not stop it."""
+        from privreg.privacy.ledger.cards import ledger_card, missing_card, unreadable_card
+
+        path = Path(self.path)
+        try:
+            if not path.exists():
+                return missing_card(path.name)
+            with self._opened("ro", wait=_GLANCE) as file:
+                names = [name for (name,) in file.execute("SELECT name FROM dataset")]
+                return ledger_card(
+                    path.name, [self._status(file, name) for name in names], self._amendments(file, None)
+                )
+        except (LedgerError, OSError) as error:
+            told = str(error).replace(fspath(self.path), path.name).replace(str(path), path.name)
+            return unreadable_card(path.name, told)
 
     def _check_content(self, file: sqlite3.Connection) -> None:
         """Raise LedgerError unless everything can be read."""
@@ -198,8 +334,8 @@ class Ledger:
         status = self._status(file, dataset)
         if status.unit not in (None, request.unit):
             raise LedgerError(
-                f"the budget of {dataset!r} is for one {status.unit} since its first entry, "
-                f"and this request protects one {request.unit}"
+                f"the budget of {dataset!r} protects one {status.unit}, as its first entry decided, "
+                f"but this request protects one {request.unit}"
             )
         if not status.admits(request):
             raise BudgetRefusedError(_refusal(status, request))
@@ -241,15 +377,15 @@ class Ledger:
             raise LedgerError(f"the ledger {fspath(self.path)} is damaged") from error
 
     @contextmanager
-    def _opened(self, mode: str, as_it_is: bool = False) -> Iterator[sqlite3.Connection]:
+    def _opened(self, mode: str, as_it_is: bool = False, wait: float = _WAIT) -> Iterator[sqlite3.Connection]:
         """A transaction: all of it is on disk when the block ends, or nothing is. Up to date, or of any version."""
         path = Path(self.path)
         if mode != "rwc" and not path.exists():
-            raise LedgerError(f"there is no ledger {path}; `privreg ledger create` makes one")
+            raise LedgerError(f"there is no ledger {path}; create one with `privreg ledger create`")
         try:
             # Also readers open it for writing: they may have to clean up after a process that was killed.
             address = f"{path.absolute().as_uri()}?mode={'rwc' if mode == 'rwc' else 'rw'}"
-            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as file:
+            with closing(sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)) as file:
                 file.execute("PRAGMA synchronous = EXTRA")
                 file.execute("BEGIN" if mode == "ro" else "BEGIN IMMEDIATE")
                 if mode != "rwc":
@@ -269,7 +405,7 @@ class Ledger:
         if file.execute("PRAGMA application_id").fetchone()[0] != tables.APPLICATION:
             raise LedgerError(f"{fspath(self.path)} is not a privreg ledger")
         if tables.version_of(file) > tables.VERSION:
-            raise LedgerError(f"{fspath(self.path)} was written by a newer version; upgrade privreg")
+            raise LedgerError(f"{fspath(self.path)} was written by a newer version of privreg; upgrade privreg")
 
 
 @contextmanager
@@ -310,14 +446,13 @@ def _refusal(status: Status, request: Request) -> str:
     extra = Fraction(request.stored_extra)
     sums, fit = rounded_down(status.sum_room(request.delta)), rounded_down(status.room(request.delta, extra))
     said = (
-        f"refused: the budget of {status.dataset!r}, {_pair(status)}, has no room for {_pair(request)}. "
-        f"At this δ there is room for ε up to {sums}" + (f", or {fit} for the default method" if fit != sums else "")
+        f"refused: the budget of {status.dataset!r}, {_pair(status)}, has no room for {_pair(request)}. At this δ, "
+        f"there is room for ε up to {sums}" + (f", or up to {fit} with the default method" if fit != sums else "")
     )
     without = rounded_down(status.room(request.delta))
     if extra > max(status.extra_room, Fraction()) and without != fit:
-        said += (
-            f", or {without} if the levels of text columns are declared: to find them takes a part of δ that is used up"
-        )
+        said += f", or up to {without} if the levels of text columns are declared"
+        said += ": the part of δ for finding them is used up"
     return said
 
 

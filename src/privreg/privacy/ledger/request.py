@@ -58,11 +58,13 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.unit != RECORD and not self.unit.startswith(PERSON):
-            raise ValueError(f"unit must be {RECORD!r}, or {PERSON!r} and perhaps by what, got {self.unit!r}")
+            raise ValueError(
+                f"unit must be {RECORD!r}, or {PERSON!r}, perhaps with a column as in 'person by id', got {self.unit!r}"
+            )
         if self.epsilon <= 0 or not 0 <= self.delta < 1 or (self.mu_squared is not None and self.mu_squared < 0):
             raise ValueError("a request needs a positive epsilon and a delta in [0, 1)")
         if not 0 <= self.extra_delta <= Fraction(self.delta):
-            raise ValueError("the extra delta of a request is a part of its delta")
+            raise ValueError("the extra delta of a request must be a part of its delta")
 
     @property
     def stored_extra(self) -> Decimal:

@@ -102,8 +102,8 @@ class Status:
 
     @property
     def next_delta(self) -> Decimal:
-        """A δ that the next fit may have: that of the last one that had any, or a tenth of all."""
-        return self.delta / 10 if self.last_delta is None else self.last_delta
+        """A δ that the next fit may have: that of the last one that had any, or a tenth of all. Never more than all."""
+        return self.delta / 10 if self.last_delta is None else min(self.last_delta, self.delta)
 
     def sum_room(self, delta: Decimal) -> float:
         """The largest ε that any method may ask for at δ, by the sum rule."""
@@ -112,12 +112,15 @@ class Status:
 
     def room(self, delta: Decimal, extra: Fraction = Fraction()) -> float:
         """The largest ε, about, that one more PrivateLinearRegression may ask for at δ, of which `extra` is its δ′."""
+        if delta > self.delta:
+            return 0.0
         summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta - float(extra)
         if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
             return summed
         if extra > self.extra_room:
             return summed
-        rest = gaussian.mu_at(float(self.epsilon), self._accountant_delta) ** 2 - float(self.mu_squared)
+        whole = adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
+        rest = float(whole - self.mu_squared)
         accounted = _shown_epsilon(sqrt(rest), running) if rest > 0 else 0.0
         return min(max(summed, accounted), float(self.epsilon))
 
@@ -139,6 +142,11 @@ class Status:
             "within": self.within,
             "room": {"epsilon": self.room(self.next_delta), "delta": float(self.next_delta)},
         }
+
+    def _repr_html_(self) -> str:
+        from privreg.privacy.ledger.cards import status_card
+
+        return status_card(self)
 
     @property
     def _accountant_delta(self) -> float:

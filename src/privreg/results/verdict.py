@@ -1,0 +1,112 @@
+"""The verdict on a fit: may its model be used, and what was promised to whom. From a `Release` alone."""
+
+from privreg._format import about, listed, number, shown, supported
+from privreg.privacy.promise import Verdict, bounds, broken_promise
+from privreg.privacy.weak import weak_points
+from privreg.results.release import NO_NUMBERS, NO_RECORDS, Release
+
+_SIDE = 1.959964  # standard errors to either side: a 95 % interval
+
+_LARGE = 0.9  # an interval of R² from 0 to this tells nothing
+_HELP = "What helps: more records, a larger ε, or fewer columns. privreg plan says how much."
+
+
+def verdict(release: Release) -> Verdict:
+    """What must be known first. A broken promise comes before accuracy."""
+    broken = broken_promise(release.receipt)
+    if broken is not None:
+        return Verdict(broken.state, broken.word, broken.text, (*broken.reasons, *release.warnings))
+    found = _usable(release)
+    weak = weak_points(*bounds(release.receipt))
+    if not weak:
+        return found
+    if found.state == "good":
+        return Verdict("care", "Usable with care", found.text, tuple(weak))
+    return Verdict(found.state, found.word, found.text, (*weak, *found.reasons))
+
+
+def accuracy(release: Release) -> str | None:
+    """R² with its 95 % interval; None if the method does not measure it."""
+    ends = r2_words(release)
+    return None if ends is None else f"{ends[0]} ({ends[1]})"
+
+
+def r2_words(release: Release) -> tuple[str, str] | None:
+    """R², and its 95 % interval; None if the method does not measure it."""
+    ends = r2_interval(release)
+    if ends is None or release.statistics is None:
+        return None
+    error = release.statistics.r2_error
+    low, high = (supported(end, error) for end in ends)
+    return f"R² {supported(release.statistics.r2, error)}", f"95 % interval {low} to {high}"
+
+
+def r2_interval(release: Release) -> tuple[float, float] | None:
+    """Ends of the 95 % interval of R²; no R² is above 1."""
+    told = release.statistics
+    if told is None or told.r2 is None or told.r2_error is None:
+        return None
+    return told.r2 - _SIDE * told.r2_error, min(told.r2 + _SIDE * told.r2_error, 1.0)
+
+
+def typical_error(release: Release) -> str | None:
+    """How far predictions are off; None if the method does not measure it."""
+    told = release.statistics
+    if told is None or told.residual_error is None:
+        return None
+    return f"Predictions are typically off by {supported(told.residual_error, told.residual_error_se)}."
+
+
+def records(release: Release) -> str | None:
+    """Their number, as far as it was released."""
+    return None if release.records is None else f"about {about(release.records)}"
+
+
+def not_determined(release: Release) -> list[str]:
+    """Features of the model whose coefficients the budget does not determine."""
+    return [c.feature for c in release.coefficients if not c.determined]
+
+
+def _usable(release: Release) -> Verdict:
+    target, ends = shown(release.target), r2_interval(release)
+    if not release.coefficients:
+        helps = () if {NO_NUMBERS, NO_RECORDS}.intersection(release.warnings) else (_HELP,)
+        return Verdict(
+            "bad",
+            "Not usable",
+            f"at this budget the data support only a constant, {number(release.intercept.slope)} for every row.",
+            (*release.warnings, *helps),
+        )
+    if ends is None:
+        text = f"{release.method} does not measure how well it predicts."
+        advice = "Before relying on it, test it on records that are not secret."
+        return Verdict("care", "Accuracy unknown", text, (*release.warnings, advice))
+    told = release.statistics
+    assert told is not None
+    assert told.r2 is not None
+    if ends[0] <= 0 and ends[1] >= _LARGE:
+        text = "the noise is too large to tell how well it predicts."
+        advice = (
+            "The coefficients have their own intervals. Before relying on predictions, test them on public records."
+        )
+        return Verdict("care", "Accuracy unknown", text, (*release.warnings, advice))
+    if told.r2 <= 0:
+        return Verdict(
+            "bad",
+            "Not usable",
+            f"as far as can be told, it explains nothing of the variation in {target}.",
+            (*release.warnings, _HELP),
+        )
+    text = f"it explains {_share(told.r2)} of the variation in {target}."
+    reasons = list(release.warnings)
+    if ends[0] <= 0:
+        reasons.append("How well it predicts is uncertain: the interval of R² includes 0.")
+    if hidden := not_determined(release):
+        reasons.append(f"Too little data at this budget to determine the coefficient of {listed(hidden, 6)}.")
+    return Verdict("care", "Usable with care", text, tuple(reasons)) if reasons else Verdict("good", "Usable", text)
+
+
+def _share(r2: float) -> str:
+    """R² as a share of the variance, at most all of it."""
+    part = 100 * min(max(r2, 0.0), 1.0)
+    return "less than 1 %" if part < 1 else f"about {part:.0f} %"
