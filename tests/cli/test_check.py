@@ -85,7 +85,8 @@ def test_text_cannot_be_a_level_of_numbers(folder, option, kind):
     """Where the type says that they are. In a text file any level may occur."""
     line = refused("fit", "people.parquet", *FIT, "--drop", TOWN, "--category", option)
     name, _, levels = option.partition("=")
-    assert f"--category: column '{name}' holds {kind}, and '{levels.split(',')[0]}' is none; write levels such" in line
+    said = f"--category: column '{name}' holds {kind}, but '{levels.split(',')[0]}' is not a {kind[:-1]}; write"
+    assert said in line
     assert f"--category {name}=" in line
 
 
@@ -168,13 +169,13 @@ def test_a_file_is_not_replaced_without_force(folder):
     for option in ("--out", "--report"):
         for name in ("old.json", "link.json"):
             line = refused(*words, option, name)
-            assert line == f"privreg fit: {name}: the file exists already; --force replaces it\n"
+            assert line == f"privreg fit: {name}: the file already exists; --force replaces it\n"
     assert (folder / "old.json").read_text() == "old"
     run(*words, "--out", "old.json", "--report", "new.html", "--force")
     load_model("old.json")
     run(*words, "--out", os.devnull)  # nothing is lost there
     line = run("predict", "old.json", "people.csv", "--out", "people.parquet", expect=2).stderr
-    assert line == "privreg predict: people.parquet: the file exists already; --force replaces it\n"
+    assert line == "privreg predict: people.parquet: the file already exists; --force replaces it\n"
     run("predict", "old.json", "people.csv", "--out", "p.csv")
     run("predict", "old.json", "people.csv", "--out", "p.csv", "--force")
     assert len((folder / "p.csv").read_text().splitlines()) == ROWS + 1
@@ -195,9 +196,7 @@ def test_where_weak_begins():
     assert weak_points(10, 1e-4) == []
     assert weak_points("12", None) == weak_points(float("inf"), float("nan")) == []  # others refuse these
     (large,) = weak_points(12, 1e-5)
-    assert large.startswith(
-        "ε = 12 is weak protection: what is released may change the odds of a guess about any record"
-    )
+    assert large.startswith("ε = 12 is weak protection: the release may change the odds of a guess about any record")
     (likely,) = weak_points(1, 0.001)
     assert likely.startswith("δ = 0.001 is weak protection: ")
     assert "a probability of about one in 1,000 " in likely

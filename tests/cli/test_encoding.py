@@ -16,5 +16,4 @@ def test_a_fit_that_was_paid_for_is_shown(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert b"Spent ? = " in done.stdout
-    assert b" of ? = 1, ? = 1e-6." in done.stdout
+    assert b"Privacy: spent ? = 1, ? = 1e-6, all of it" in done.stdout

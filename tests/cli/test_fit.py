@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 
 import numpy as np
@@ -33,30 +34,47 @@ def test_fit_finds_the_model_in_every_kind_of_file(folder, name):
     assert answer["ledger"] is None
 
 
-def test_fit_prints_a_table_and_the_receipt(folder):
+def test_fit_prints_the_verdict_first_and_a_table(folder):
     result = fit(folder / "people.csv")
+    first = r"pay: usable\. It explains about \d+ % of the variation \(R² 0\.\d+, 95 % interval 0\.\d+ to 0\.\d+\)\."
+    assert re.fullmatch(first, result.stdout.splitlines()[0])
     for text in (
         "feature",
         "coef",
         "std err",
         "P>|z|",
         "95 % interval",
-        "R² ",
-        "residual standard error",
-        "Coefficients estimate least squares on this table",
+        "Residual standard error",
+        "Coefficients estimate least squares with all values clipped to their ranges.",
         "town=south",
         "(intercept)",
+        "Privacy: spent ε = 3, δ = 1e-6, all of it; protects any one record (one row of the table).",
     ):
         assert text in result.stdout
-    assert "of ε = 3, δ = 1e-6. Protected: one record." in result.stdout
+    for text in ("budget for", "Predictions lie between", "Method: "):
+        assert text not in result.stdout
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("option", ["--verbose", "-v"])
+def test_where_the_budget_went_is_shown_if_asked(folder, option):
+    shown = fit(folder / "people.csv", option).stdout
+    for text in ("budget for", "steps", "Coefficients: how the target varies", "Method: PrivateLinearRegression."):
+        assert text in shown
+    for text in ("Predictions lie between", "can become at most 95.3 % sure"):  # 1 / (1 + exp(-3)), rounded up
+        assert text in shown
+
+
+def test_without_a_ledger_it_says_that_nothing_was_counted(folder):
+    line = "Not counted: no ledger was given (--ledger), so repeated fits on these records add up unseen."
+    assert line in fit(folder / "people.csv").stdout
 
 
 def test_levels_of_a_type_are_public_only_if_it_is_said(folder):
     more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
     typed = json.loads(run("fit", folder / "typed.parquet", *more, "--categories", "dtype").stdout)
     assert typed["columns"] == ["age", "school", "town=south", "town=west", "noise"]
-    assert typed["warnings"][0] == "The levels of town came with the data's type and are taken as public."
+    assert typed["warnings"][0] == "The levels of town are taken from the type of the column and treated as public."
     found = json.loads(run("fit", folder / "typed.parquet", *more).stdout)
     assert found["columns"] in (["age", "school", f"town={other}", "noise"] for other in ("north", "south"))
     assert not any("taken as public" in warning for warning in found["warnings"])
@@ -69,7 +87,7 @@ def test_levels_are_differences_from_their_reference(folder):
     (level,) = [c for c in answer["coefficients"] if c["level"]]
     assert level["feature"] == "town=south"
     assert level["value"] == pytest.approx(-10, abs=2)
-    told = "Levels are compared with a reference: town with north."
+    told = "Reference level: town = north."
     assert told in answer["notes"]
     assert told in fit(folder / "people.csv").stdout
 
@@ -79,7 +97,7 @@ def test_text_needs_no_declaration(folder):
     answer = json.loads(run("fit", folder / "people.csv", "--target", "pay", *BUDGET, "--json").stdout)
     towns = [name for name in answer["columns"] if name.startswith("town=")]
     assert towns in (["town=north"], ["town=south"])
-    assert "name: no value is common enough; left out." in answer["warnings"]
+    assert "name: no value is common enough to be found at this budget; left out." in answer["warnings"]
     assert any(step["purpose"] == "reading" for step in answer["receipt"]["steps"])
 
 
@@ -100,7 +118,7 @@ def test_people_are_protected_as_a_whole(folder):
     answer = json.loads(run(*words, "--rows-per-person", "2", "--json").stdout)
     assert answer["receipt"]["unit"] == "one person, at most 2 rows"
     assert answer["receipt"]["rows"] == 2
-    assert "one person, at most 1 row" in run(*words).stdout
+    assert "protects any one person with all their records, of which 1 row" in run(*words).stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize("method", ["BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey"])
@@ -163,7 +181,7 @@ def test_joint_tests_are_printed(folder, people, tmp_path):
 def test_warnings_are_printed_once(tmp_path):
     (tmp_path / "few.csv").write_text("x,y\n1,2\n")
     result = run("fit", tmp_path / "few.csv", "--target", "y", *BUDGET)
-    assert result.stdout.count("the model is a constant") == 1
+    assert result.stdout.count("The model is a constant") == 1
     assert result.stderr == ""
 
 
@@ -188,7 +206,7 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
     (tmp_path / "one.csv").write_text("x,y\n1,2\n")
     for name in ("none.csv", "one.csv"):
         result = run("fit", tmp_path / name, "--target", "y", *BUDGET)
-        assert "the model is a constant" in result.stdout.replace("\n", " ")
+        assert "The model is a constant" in result.stdout.replace("\n", " ")
 
 
 # ---- mistakes
@@ -199,12 +217,12 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
     [
         (("missing.csv",), "missing.csv: No such file or directory"),
         (("people.csv", "--target", "pya"), "--target: no column 'pya' in {folder}/people.csv; did you mean 'pay'?"),
-        (("people.csv", "--epsilon", "abc"), "Invalid value for '--epsilon': 'abc' is not a number."),
-        (("people.csv", "--epsilon", "0"), "epsilon must be a positive number"),
+        (("people.csv", "--epsilon", "abc"), "--epsilon: 'abc' is not a number"),
+        (("people.csv", "--epsilon", "0"), "privreg fit: --epsilon must be a positive number"),
         (("people.csv", "--epsilon", "-1"), "epsilon must be a positive number"),
         (("people.csv", "--epsilon", "nan"), "'nan' is not a number"),
         (("people.csv", "--delta", "2"), "delta must be a number in [0, 1)"),
-        (("people.csv", "--delta", "0"), "delta must be"),
+        (("people.csv", "--delta", "0"), "--delta must be"),
         (("people.csv", "--k", "0"), "'0' is neither \"auto\" nor a whole number"),
         (("people.csv", "--k", "many"), "'many' is neither"),
         (("people.csv", "--features", "age,pay"), "--features: column 'pay' is the target"),
@@ -215,7 +233,7 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("people.csv", "--method", "Lasso"), "--method must be one of auto, BAS"),
         (("people.csv", "--method", "NonDP"), "--method must be one of auto, BAS"),
         (("people.csv", "--method", "BAS", "--k", "3"), "--k: BAS uses all columns"),
-        (("people.csv", "--rows-per-person", "0"), "--rows-per-person"),
+        (("people.csv", "--rows-per-person", "0"), "--rows-per-person must be at least 1"),
         (("people.csv", "--out", "no/such/folder/m.json"), "the folder does not exist"),
         (("people.csv", "--report", "."), "Is a directory"),
         (("people.csv", "--out", "x.json", "--report", "x.json"), "--report and --out are the same file, x.json"),
@@ -224,13 +242,18 @@ def test_an_empty_table_is_no_error_and_no_hint(tmp_path):
         (("bare.csv",), "the first line of"),
         (("people.csv", "--features", ""), "the list of columns is empty"),
         (("people.csv", "--epsilon", "1_0"), "'1_0' is not a number"),
+        (("people.csv", "--epsilon", "1,5"), "--epsilon: '1,5' is not a number; use a decimal point"),
+        (("people.csv", "--method", "ktukey"), "K-Tukey; got 'ktukey'; did you mean K-Tukey?"),
+        (("people.csv", "--rows-per-person", "two"), "privreg fit: --rows-per-person must be a whole number"),
+        (("people.csv", "--feature", "age"), "there is no option --feature; did you mean --features?"),
+        (("people.csv", "--where", "aeg > 3"), "privreg fit: --where: no column 'aeg'; did you mean 'age'?"),
         (("people.csv", "--ledger", "b.db"), "--ledger and --dataset go together"),
         (("people.csv", "--ledger", "b.db", "--dataset", "d"), "there is no ledger b.db"),
-        (("people.csv", "--colour", "red"), "No such option: --colour"),
+        (("people.csv", "--colour", "red"), "there is no option --colour; see privreg fit -h"),
         (("empty.csv",), "empty.csv is empty"),
         (("broken.parquet",), "could not be read as Parquet"),
-        ((".",), "but 'text' in {folder}/people.parquet; write one kind in all files"),
-        (("nothing",), "nothing is a folder without files that end in .parquet"),
+        ((".",), "but 'text' in {folder}/people.parquet; use one kind in all files"),
+        (("nothing",), "nothing is a folder with no files that end in .parquet"),
     ],
 )
 def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, message):
@@ -256,7 +279,13 @@ def test_every_mistake_is_one_clear_line(folder, tmp_path, monkeypatch, words, m
 def test_missing_options_and_commands_are_one_line():
     assert "data" in refused("fit").lower()
     assert run("ledger", expect=2).stderr == ""  # the help is enough
-    assert "Did you mean 'fit'" in refused("fitt")
+    assert refused("fitt") == "privreg: there is no command 'fitt'; did you mean fit?\n"
+    assert refused("fit", "people.csv", "--out") == "privreg fit: --out needs a value\n"
+    assert refused("ledger", "status", "--dataset") == "privreg ledger status: --dataset needs a value\n"
+    line = refused("fit", "people.csv", "pay", "~", "age", *BUDGET)
+    assert line == "privreg fit: too many arguments: ~ age. A formula, or a name with blanks, needs quotes\n"
+    line = "privreg fit: --epsilon E is missing: privacy budget ε, usually between 0.1 and 3; see privreg fit -h\n"
+    assert refused("fit", "people.csv") == line
     assert "--target" in refused("fit", "x.csv", "--epsilon", "1")
     assert "--k" in refused("select", "x.csv", "--target", "y", "--epsilon", "1")
 
@@ -271,7 +300,7 @@ def test_only_files_that_were_written_are_announced(folder, tmp_path):
     page = tmp_path / "report.html"
     shown = fit(folder / "people.csv", "--out", "/dev/full", "--report", page, expect=2).stdout
     assert "/dev/full" not in shown
-    assert f"The report is in {page}." in shown
+    assert f"Wrote the report to {page}." in shown.replace("\n", " ")
     assert "The model is in /dev/full" not in page.read_text()
     answer = fit(folder / "people.csv", "--out", "/dev/full", "--report", "/dev/full", "--json", expect=2)
     assert json.loads(answer.stdout)["files"] == {}
@@ -298,4 +327,4 @@ def test_the_report_can_be_written_from_python(folder, tmp_path):
     privreg.write_report(load_model(tmp_path / "model.json"), tmp_path / "report.html", data="people")
     page = (tmp_path / "report.html").read_text()
     assert "A private model of pay" in page
-    assert "with differential privacy for every record" in page
+    assert "any one record (one row of the table)" in page

@@ -40,7 +40,7 @@ def test_fit_takes_a_formula_and_a_filter(folder, file):
 def test_what_a_fit_shows(folder):
     shown = run("fit", folder / "people.csv", FORMULA, "--where", WHERE, *BUDGET).stdout.replace("\n", " ")
     assert f"Formula: {FORMULA}" in shown
-    assert f"Only records with {WHERE} were used." in shown
+    assert f"Only records where {WHERE} were used." in shown
     assert "Predictions are of log(pay), not of pay." in shown
 
 
@@ -67,7 +67,7 @@ def test_prediction_needs_only_the_columns_of_the_formula(folder, model, people,
 def test_inverse_needs_a_function_of_the_target(folder, tmp_path):
     run("fit", folder / "people.csv", "I(pay + age) ~ school", *BUDGET, "--out", tmp_path / "m.json")
     words = ("predict", tmp_path / "m.json", folder / "people.csv", "--inverse")
-    assert "inverse undoes the function of a target" in refused(*words)
+    assert "inverse undoes a function of the target" in refused(*words)
 
 
 def test_check_says_what_a_fit_would_do(folder):
@@ -129,30 +129,33 @@ MISTAKES = {
     "no formula and no target": (lambda f: ("fit", f, *FIT), "name the column to predict with --target, or write a"),
     "formula and target": (
         lambda f: ("fit", f, "pay ~ age", "--target", "pay", *FIT),
-        "the formula names target and columns; leave --target, --features and --drop out",
+        "the formula names the target and the columns already; leave out --target, --features and --drop",
     ),
     "formula and features": (
         lambda f: ("fit", f, "pay ~ age", "--features", "age", *FIT),
-        "leave --target, --features and --drop out",
+        "leave out --target, --features and --drop",
     ),
-    "formula and drop": (lambda f: ("fit", f, "pay ~ .", "--drop", "age", *FIT), "leave --target, --features and"),
+    "formula and drop": (lambda f: ("fit", f, "pay ~ .", "--drop", "age", *FIT), "leave out --target, --features and"),
     "selection": (
         lambda f: ("select", f, "pay ~ age", "--k", "1", "--target", "pay", *FIT),
-        "the formula names target",
+        "the formula names the target",
     ),
     "no condition": (
         lambda f: ("fit", f, "pay ~ age", "--where", "age", *FIT, "--where", "age+1"),
         "is not a condition",
     ),
-    "schema without a condition": (lambda f: ("schema", f, "--where", "pay", *FIT, "--where", "1"), "has no column in"),
+    "schema without a condition": (
+        lambda f: ("schema", f, "--where", "pay", *FIT, "--where", "1"),
+        "does not contain a column",
+    ),
     "no intercept": (lambda f: ("fit", f, "pay ~ age - 1", *FIT), "without an intercept"),
-    "other records": (lambda f: ("fit", f, "pay ~ scale(age)", *FIT), "scale() looks at the other records"),
+    "other records": (lambda f: ("fit", f, "pay ~ scale(age)", *FIT), "scale() depends on other records"),
     "code": (lambda f: ("fit", f, "pay ~ __import__('os')", *FIT), "there is no function '__import__'"),
     "monster": (lambda f: ("fit", f, "pay ~ I(age*9**9**9**9)", *FIT), "a number is too large"),
     "many terms": (lambda f: ("fit", f, "pay ~ .**9", *FIT), "more than 1,000 terms"),
     "control characters": (lambda f: ("fit", f, "pay ~ \x1b[31mage", *FIT), "characters that cannot be printed"),
-    "people": (lambda f: ("fit", f, "pay ~ family", "--person", "family", *FIT), "'family' names people"),
-    "two lines": (lambda f: ("fit", f, "pay ~ age", "--where", "town == 'a\nb'", *FIT), "has no meaning here"),
+    "people": (lambda f: ("fit", f, "pay ~ family", "--person", "family", *FIT), "'family' identifies people"),
+    "two lines": (lambda f: ("fit", f, "pay ~ age", "--where", "town == 'a\nb'", *FIT), "is not allowed here"),
     "levels twice": (
         lambda f: ("fit", f, "pay ~ log(town)", "--category", "town=north,south", *FIT),
         "so the formula cannot compute with it",

@@ -49,7 +49,7 @@ def test_every_command_takes_it(people, model, tmp_path, kind):
     out = tmp_path / "model.json"
     run("fit", path, *words, "--out", out)
     assert abs(load_model(out).schema_.records - ROWS) < 200
-    assert "found out by the fit" in run("check", path, *words).stdout
+    assert "Determined by the fit (3 columns): age, school, noise." in run("check", path, *words).stdout
     chosen = run("select", path, "--target", "pay", "--k", "1", *BUDGET, "--drop", "name,family", *options, *town)
     assert "school" in chosen.stdout or "age" in chosen.stdout or "town" in chosen.stdout
     schema = run("schema", path, *BUDGET, "--drop", "name,family", *options).stdout
@@ -83,12 +83,12 @@ def test_an_encoding_that_cannot_be_used(folder, model):
         said = refused(*words, *BUDGET, "--encoding", "shift_jis")
         assert "--encoding 'shift_jis' cannot be used; use utf-8, utf-16, latin-1, cp1252" in said
     assert "--encoding 'no'" in refused("predict", model, data, "--encoding", "no")
-    assert "leave the encoding out" in refused("predict", model, folder / "people.parquet", "--encoding", "latin-1")
+    assert "omit the encoding" in refused("predict", model, folder / "people.parquet", "--encoding", "latin-1")
 
 
 def test_a_column_without_a_name_is_noted(people, tmp_path):
     people.to_csv(tmp_path / "people.csv")  # with the numbers of the rows
-    note = "Column 1 has no name and is ignored."
+    note = "Column 1 has no name and is left out."
     assert note in fit(tmp_path / "people.csv").stdout
     words = ("--target", "pay", *BUDGET, *COLUMNS)
     assert note in run("check", tmp_path / "people.csv", *words).stdout
@@ -208,3 +208,10 @@ def test_the_file_is_private_and_goes_with_a_signal(tmp_path):
         process.send_signal(signal.SIGTERM)
         process.wait(60)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_says_who_would_be_protected(folder):
+    words = ("check", folder / "people.csv", "--target", "pay", "--epsilon", "1", "--person", "family")
+    assert "and protect one person (at most 1 of their rows is used)." in run(*words).stdout
+    shown = run(*words, "--rows-per-person", "2").stdout
+    assert "and protect one person (at most 2 of their rows are used)." in shown

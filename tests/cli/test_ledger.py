@@ -28,10 +28,16 @@ def status(file):
     return json.loads(run("ledger", "status", file, "--json").stdout)["datasets"][0]
 
 
+def test_a_new_ledger_has_room_for_a_fit(budget):
+    shown = run("ledger", "status", budget).stdout
+    assert "left      a fit by the default method may ask for up to ε = 4 at δ = 1e-6" in shown
+
+
 def test_fits_and_selections_spend_from_the_ledger(folder, budget):
     ledger = ("--ledger", budget, "--dataset", "people")
     shown = fit(folder / "people.csv", *ledger).stdout
-    assert "of 4 in 1 entry." in shown
+    assert "Ledger: people has spent ε = 3 of 4 in 1 entry; one more fit by the default method may ask for" in shown
+    assert "spent ε = 3, δ = 1e-6 (9e-7 by the fit, the rest for the ledger's accounting); protects any one" in shown
     words = ("select", folder / "people.csv", "--target", "pay", "--k", "2", "--epsilon", "1", *COLUMNS)
     answer = json.loads(run(*words, *ledger, "--json").stdout)
     assert answer["ledger"]["entries"] == 2
@@ -72,7 +78,9 @@ def test_another_unit_is_refused_before_the_data_is_opened(folder, tmp_path, bud
     missing = tmp_path / "there is no such file.csv"
     for more, unit in ((), "record"), (("--person", "house"), "person by house"):
         line = refused("fit", missing, *words, *more)
-        assert f"is for one person by family since its first entry, and this request protects one {unit}" in line
+        assert (
+            f"protects one person by family, as its first entry decided, but this request protects one {unit}" in line
+        )
     assert "No such file" in refused("fit", missing, *words, "--person", "family")
 
 
@@ -118,7 +126,7 @@ def test_a_full_budget_may_be_spent_in_one_fit(folder, tmp_path):
 
 def test_ledger_mistakes_are_one_line(tmp_path, budget):
     words = ("--dataset", "people", "--epsilon", "1", "--delta", "0")
-    assert "has a data set 'people' already" in refused("ledger", "create", budget, *words)
+    assert "already has a data set 'people'" in refused("ledger", "create", budget, *words)
     assert "has no data set 'x'" in refused("ledger", "status", budget, "--dataset", "x")
     assert "there is no ledger" in refused("ledger", "history", tmp_path / "none.db")
     assert "'one' is not a number" in refused(
@@ -197,7 +205,9 @@ def test_less_than_was_spent_is_said_clearly(folder, budget):
 
 def test_amendments_that_are_refused(budget):
     words = ("ledger", "amend", budget, "--dataset", "people")
-    assert "Missing option '--reason'" in refused(*words, "--epsilon", "5")
+    assert "--reason TEXT is missing: why the budget changes; see privreg ledger amend -h" in refused(
+        *words, "--epsilon", "5"
+    )
     assert "needs a reason" in refused(*words, "--epsilon", "5", "--reason", " ")
     assert "needs a new epsilon or a new delta" in refused(*words, "--reason", "why")
     assert "already" in refused(*words, "--epsilon", "4.0", "--reason", "why")
@@ -273,7 +283,7 @@ def test_a_copy_says_what_it_holds(budget, tmp_path):
     ]
     assert Ledger(copy).history() == Ledger(budget).history()
     line = refused("ledger", "backup", budget, copy)
-    assert line == f"privreg ledger backup: {copy}: the file exists already; --force replaces it\n"
+    assert line == f"privreg ledger backup: {copy}: the file already exists; --force (force=True) replaces it\n"
     answer = json.loads(run("ledger", "backup", budget, copy, "--force", "--json").stdout)
     assert (answer["file"], answer["amendments"]) == (str(copy), 1)
     assert [each["entries"] for each in answer["datasets"]] == [0, 1]

@@ -49,7 +49,7 @@ def test_it_is_listed_and_runs():
     [
         (("greet", "nobody"), 2, "privreg greet: nobody is there\n"),
         (("greet", "everybody"), 3, "privreg greet: refused: too many\n"),
-        (("greet",), 2, "privreg greet: Missing argument 'name'.\n"),
+        (("greet",), 2, "privreg greet: NAME is missing: whom; see privreg greet -h\n"),
     ],
 )
 def test_mistakes_are_one_line(words, status, line):

@@ -30,7 +30,7 @@ def test_it_prints_one_json_object():
 
 @pytest.mark.parametrize(("option", "value"), [("epsilon", "0"), ("epsilon", "-1"), ("delta", "0"), ("delta", "1")])
 def test_a_wrong_budget_is_one_line(option, value):
-    assert refused("plan", "--json", *words(OPTIONS | {option: value})).startswith(f"privreg plan: {option} must be")
+    assert refused("plan", "--json", *words(OPTIONS | {option: value})).startswith(f"privreg plan: --{option} must be")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from commands import refused, run
 from fit_command import ROWS, fit
 from privreg import load_model
+from terminals import on_a_terminal
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,10 @@ def test_kept_columns_are_copied_as_they_are(model, tmp_path):
     (tmp_path / "new.csv").write_text(head + "\n" + row * 3)
     lines = run("predict", model, tmp_path / "new.csv", "--keep", "id,note,age").stdout.splitlines()
     assert lines[0] == "id,note,age,prediction"
-    assert next(csv.reader(lines[1:]))[:3] == ["00712345678901234567890", "a b", "40"]
+    assert lines[1].startswith("00712345678901234567890,a b,40,")  # quotes only where they are needed
+    (tmp_path / "quoted.csv").write_text(head + '\nnorth,0,12,40,,"a ""b"", c"\n')
+    (line,) = run("predict", model, tmp_path / "quoted.csv", "--keep", "note,id").stdout.splitlines()[1:]
+    assert next(csv.reader([line]))[:2] == ['a "b", c', ""]
 
 
 def test_intervals(folder, model, people, tmp_path):
@@ -115,6 +119,8 @@ def test_predict_refuses_clearly(folder, model, tmp_path):
     assert "'school'" in refused("predict", model, tmp_path / "new.csv")
     assert "did you mean 'scool'?" in refused("predict", model, tmp_path / "new.csv")
     assert "is not a privreg model file" in refused("predict", folder / "people.csv", folder / "people.csv")
+    told = "people.csv is not a model file. The model comes first: privreg predict MODEL DATA."
+    assert told in refused("predict", folder / "people.csv", model)
     changed = tmp_path / "changed.json"
     changed.write_text(model.read_text().replace("north", "south", 1))
     assert "changed after it was written" in refused("predict", changed, folder / "people.csv")
@@ -124,7 +130,7 @@ def test_predict_refuses_clearly(folder, model, tmp_path):
 def test_a_constant_is_predicted_for_every_row(tmp_path):
     (tmp_path / "few.csv").write_text("a,b\n1,2\n3,4\n")
     run("fit", tmp_path / "few.csv", "--target", "a", "--epsilon", "1", "--out", tmp_path / "m.json")
-    for more, begin in ([], ""), (["--keep", "b"], '"2",'):
+    for more, begin in ([], ""), (["--keep", "b"], "2,"):
         _, one, two = run("predict", tmp_path / "m.json", tmp_path / "few.csv", *more).stdout.split()
         assert one.startswith(begin)
         assert one.rpartition(",")[2] == two.rpartition(",")[2]
@@ -135,6 +141,20 @@ def test_an_odd_row_gets_an_empty_prediction(model, tmp_path):
     _, one, odd, two = run("predict", model, tmp_path / "rows.csv").stdout.split()
     assert odd == "nan"
     assert float(one) > float(two)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such terminals")
+def test_on_a_terminal_predictions_are_rounded_and_nothing_runs_into_them(folder, model, tmp_path):
+    head = "\n".join((folder / "people.csv").read_text().splitlines()[:4]) + "\n"
+    (tmp_path / "few.csv").write_text(head)
+    words = ["predict", str(model), str(tmp_path / "few.csv"), "--keep", "age", "--interval", "0.9"]
+    exact = [row.split(",") for row in run(*words).stdout.splitlines()[1:]]
+    shown = on_a_terminal("import sys; from privreg.cli.app import app; app(sys.argv[1:])", *words)
+    end = shown.rfind("\x1b[2K") + len("\x1b[2K")  # the last line that moved is gone
+    lines = shown[end:].replace("\x1b[?25h", "").split()
+    assert lines[0] == "age,prediction,lower,upper"
+    for line, (age, *values) in zip(lines[1:], exact, strict=True):
+        assert line.split(",") == [age, *(f"{float(value):.1f}" for value in values)]  # residual error 3
 
 
 def test_predict_into_a_pipe_that_closes_is_quiet(folder, model):

@@ -37,8 +37,8 @@ def test_it_finds_kinds_and_levels(here):
         "family": "number",
     }
     assert set(columns["town"]["levels"]) == {"north", "south"}
-    assert columns["name"]["left_out"] == "no value is common enough"
-    assert answer["warnings"] == ["name: no value is common enough; left out."]
+    assert columns["name"]["left_out"] == "no value is common enough to be found at this budget"
+    assert answer["warnings"] == ["name: no value is common enough to be found at this budget; left out."]
     assert answer["schema"]["records"] == pytest.approx(ROWS, rel=0.02)
     assert answer["receipt"]["epsilon"] <= 3
     assert answer["receipt"]["private"] is True
@@ -48,9 +48,15 @@ def test_it_finds_kinds_and_levels(here):
 
 def test_it_prints_a_table(here):
     result = run("schema", here / "people.csv", "--epsilon", "3", "--drop", "name", "--out", "s.json")
-    for text in ("6 columns, from about ", "levels (share)", "north", "south", "Protected: one record."):
+    for text in (
+        "6 of 6 columns can be used, from about ",
+        "levels (share)",
+        "north",
+        "south",
+        "protects any one record",
+    ):
         assert text in result.stdout
-    assert "The schema is in s.json. Use it with privreg fit --schema s.json." in result.stdout.replace("\n", " ")
+    assert "Wrote the schema to s.json. Use it with privreg fit --schema s.json." in result.stdout.replace("\n", " ")
     assert result.stderr == ""
 
 
@@ -74,8 +80,8 @@ def test_a_schema_that_does_not_fit_costs_nothing(here, tmp_path):
     (tmp_path / "text.json").write_text("no JSON")
     fit = ("fit", here / "people.csv", "--target", "pay", *BUDGET, *LEDGER, "--schema")
     for schema, more, message in (
-        ("schema.json", (), "the schema has no column 'name': it was read from another table"),
-        ("schema.json", ("--features", "age", "--missing", "fill"), "a schema that was read with missing=fill"),
+        ("schema.json", (), "the schema has no column 'name'; it was read from a different table"),
+        ("schema.json", ("--features", "age", "--missing", "fill"), 'a schema that was read with missing="fill"'),
         ("schema.json", ("--category", "town=a"), "--schema has levels and ranges of its own"),
         ("text.json", (), "text.json cannot be used as a schema: it is not JSON"),
         ("none.json", (), "none.json: No such file or directory"),
@@ -87,7 +93,7 @@ def test_a_schema_that_does_not_fit_costs_nothing(here, tmp_path):
 def test_a_file_is_not_replaced_without_force(here, tmp_path):
     (tmp_path / "schema.json").write_text("old")
     words = ("schema", here / "people.csv", "--epsilon", "1", "--out", "schema.json")
-    assert refused(*words) == "privreg schema: schema.json: the file exists already; --force replaces it\n"
+    assert refused(*words) == "privreg schema: schema.json: the file already exists; --force replaces it\n"
     run(*words, "--force")
     assert load_schema("schema.json").names[0] == "name"
 
@@ -148,7 +154,9 @@ def test_named_columns_are_used_even_if_mostly_empty(here, people, tmp_path):
     words = ("fit", "half.csv", "--target", "pay", *BUDGET, "--json")
     left = json.loads(run(*words, "--drop", "name").stdout)
     (told,) = [warning for warning in left["warnings"] if warning.startswith("school: ")]
-    assert told in (f"school: {reason}; left out." for reason in ("too many missing values", "almost no values"))
+    assert told in (
+        f"school: {reason}; left out." for reason in ("too many values are missing", "almost all values are missing")
+    )
     named = json.loads(run(*words, "--features", "age,school").stdout)
     assert named["columns"] == ["age", "school"]
     assert not any("left out." in text and "school" in text for text in named["warnings"])
@@ -183,7 +191,9 @@ def test_reading_and_selecting_protect_people(here):
 
 def test_a_file_without_a_column_that_is_left_out_will_do(here, people, tmp_path):
     run("fit", here / "people.csv", "--target", "pay", *BUDGET, "--out", "model.json")
-    assert load_model("model.json").schema_.left_out == {"no value is common enough": ["name"]}
+    assert load_model("model.json").schema_.left_out == {
+        "no value is common enough to be found at this budget": ["name"]
+    }
     people.drop(columns=["name", "pay"]).to_csv(tmp_path / "new.csv", index=False)
     lines = run("predict", "model.json", "new.csv").stdout.splitlines()
     assert lines == run("predict", "model.json", here / "people.csv").stdout.splitlines()

@@ -90,7 +90,7 @@ def test_a_model_that_was_not_paid_from_this_ledger_is_not_found(folder, paid, b
     assert verify(free, budget, expect=1) == f"no: no entry of {budget.path} holds this release\n"
     answer = json.loads(verify(free, budget, "--dataset", "people", "--json", expect=1))
     assert answer == {"verified": False, "reason": "no entry of people holds this release", "entries": []}
-    said = "no: it is entry 2 of people, not of others\n"
+    said = "no: it is entry 2 of people, not an entry of others\n"
     assert verify(paid, budget, "--dataset", "others", expect=1) == said
     empty = Ledger(tmp_path / "empty.db")
     empty.create("people", 1, 0)
@@ -102,7 +102,7 @@ def test_a_seeded_model_is_in_no_ledger(budget, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         PrivateLinearRegression(1.0, 1e-6, random_state=0).fit(X, X[:, 0]).save(tmp_path / "model.json")
-    said = "no: its noise came from a seed, so it is not private, and no ledger has it\n"
+    said = "no: its noise came from a seed, so it is not private, and no ledger contains it\n"
     assert verify(tmp_path / "model.json", budget, expect=1) == said
 
 
@@ -115,7 +115,7 @@ def test_a_changed_file_is_refused_or_not_found(paid, budget):
     change(paid, lambda content: content["model"]["theta"].__setitem__(0, content["model"]["theta"][0] + 1e-9))
     said = verify(paid, budget, expect=1)
     assert said.startswith(
-        f"no: no entry of {budget.path} holds this release; of the same cost, but with another result"
+        f"no: no entry of {budget.path} holds this release; with the same cost but a different result"
     )
     assert "entry 2 of people" in said
     paid.write_text(original)
@@ -131,12 +131,12 @@ def test_a_changed_file_is_refused_or_not_found(paid, budget):
     [
         (
             "UPDATE entry SET epsilon = '1' WHERE number = 2",
-            "the model ran with ε = 3, δ = 9e-7, and the entry allows ε = 1",
+            "the model ran with ε = 3, δ = 9e-7, while the entry allows ε = 1",
         ),
-        ("UPDATE entry SET delta = '0.000002' WHERE number = 2", "and the entry allows ε = 3, δ = 1.8e-6"),
+        ("UPDATE entry SET delta = '0.000002' WHERE number = 2", "while the entry allows ε = 3, δ = 1.8e-6"),
         (
             "UPDATE entry SET unit = 'person by family' WHERE number = 2",
-            "the model protects one record, and the entry one person",
+            "the model protects one record, while the entry protects one person",
         ),
         ("UPDATE entry SET state = 'failed' WHERE number = 2", "the ledger was altered"),
         ("UPDATE entry SET receipt = '{\"a\": 1}' WHERE number = 2", "the ledger was altered"),
@@ -164,7 +164,7 @@ def test_the_same_release_twice_is_both_entries(budget, tmp_path):
 
 
 def test_mistakes_are_one_line(paid, budget, tmp_path):
-    assert "Missing option '--ledger'" in refused("verify", paid)
+    assert "--ledger FILE is missing: the ledger to look in; see privreg verify -h" in refused("verify", paid)
     assert "there is no ledger" in refused("verify", paid, "--ledger", tmp_path / "none.db")
     assert "has no data set 'x'" in refused("verify", paid, "--ledger", budget.path, "--dataset", "x")
     assert "No such file" in refused("verify", tmp_path / "none.json", "--ledger", budget.path)

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privreg.cli.mistakes import nearest
 from privreg.cli.terminal import stages
 from privreg.data.columns import (
     ChosenColumns,
@@ -27,12 +28,13 @@ from privreg.data.files import ends_to_write, format_of, format_to_write, header
 from privreg.data.formula import read_formula
 from privreg.data.text_stream import checked_encoding
 from privreg.data.words import names_in
-from privreg.errors import SchemaError
+from privreg.errors import ModelFileError, SchemaError
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.methods import FLAGSHIP, REGISTRY, SELECTORS, private_methods
 from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
+from privreg.results.model_file import FORMAT
 from privreg.results.outputs import check_outputs
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class Job:
     dataset: str | None = None
     purpose: str | None = None
     yes: bool = False
+    verbose: bool = False
     as_json: bool = False
 
 
@@ -137,7 +140,7 @@ def check_schema(job: Job) -> Opened:
 def check_select(job: Job) -> Opened:
     """The same for `privreg select`."""
     if job.method not in SELECTORS:
-        raise ValueError(f"--method must be one of {', '.join(SELECTORS)}; got {job.method!r}")
+        raise _no_method(job.method, list(SELECTORS))
     _check_target(job)
     _check_engine(job)
     _check_people(job)
@@ -162,10 +165,24 @@ def check_predict(
         raise ValueError(f"--out {out}: the name must end in {ends_to_write()}")
     check_outputs({"--out": out}, {"DATA": data, "the model": model}, data, force)
     model.stat()  # raises if it is not there
+    _check_order(model, data)
     _check_encoding(encoding)
     names = header_names(data, encoding)
     if names is not None:
         read_kept(keep, names, data, interval)
+
+
+def _check_order(model: Path, data: Path) -> None:
+    """Models are files of JSON; a table that is one was meant to come first."""
+    if not _looks_like_a_model(model) and _looks_like_a_model(data):
+        raise ModelFileError(f"{model} is not a model file. The model comes first: privreg predict MODEL DATA.")
+
+
+def _looks_like_a_model(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return FORMAT.encode() in file.read(100)
 
 
 def read_kept(keep: list[str], columns: Collection[str], path: Path | str, interval: float | None) -> list[str]:
@@ -192,15 +209,19 @@ def check_method(job: Job) -> str:
     if method in ("auto", FLAGSHIP):
         return FLAGSHIP
     if method not in private_methods():
-        raise ValueError(f"--method must be one of auto, {', '.join(private_methods())}; got {method!r}")
+        raise _no_method(method, ["auto", *private_methods()])
     if job.max_rows_for_selection is not None:
-        raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave --method out")
+        raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave out one of the two")
     if job.limits != "narrow":
-        raise ValueError(f"--limits: {method} does not clip columns; leave --method out")
+        raise ValueError(f"--limits: {method} does not clip columns; leave out one of the two")
     if not REGISTRY[method].selects and job.k != "auto":
         other = f", or take K-{method}" if f"K-{method}" in REGISTRY else ""
         raise ValueError(f"--k: {method} uses all columns; leave --k out{other}")
     return method
+
+
+def _no_method(method: str, known: list[str]) -> ValueError:
+    return ValueError(f"--method must be one of {', '.join(known)}; got {method!r}{nearest(method, known)}")
 
 
 def _check_encoding(encoding: str | None) -> None:
@@ -220,13 +241,13 @@ def _check_people(job: Job) -> None:
     if job.missing not in ("drop", "fill"):
         raise ValueError(f"--missing must be drop or fill; got {job.missing!r}")
     if job.schema is not None and (job.category or job.categories or job.range):
-        raise ValueError("--schema has levels and ranges of its own; leave --category, --categories and --range out")
+        raise ValueError("--schema has levels and ranges of its own; leave out --category, --categories and --range")
 
 
 def open_table(job: Job) -> Opened:
     """The file of a job, and its columns. Of text the header alone is looked at first."""
     file, names = None, header_names(job.data, job.encoding)
-    with stages("looking at the columns"):
+    with stages("reading the header"):
         if names is None:
             file = open_file(job.data, job.encoding, job.sheet, _columns_named(job))
             names = list(file.columns)
@@ -253,7 +274,9 @@ def _check_target(job: Job) -> None:
     if job.formula is None and job.target is None:
         raise ValueError("name the column to predict with --target, or write a formula such as 'pay ~ age + C(region)'")
     if job.formula is not None and (job.target is not None or job.features or job.drop):
-        raise ValueError("the formula names target and columns; leave --target, --features and --drop out")
+        raise ValueError(
+            "the formula names the target and the columns already; leave out --target, --features and --drop"
+        )
 
 
 def _columns_named(job: Job) -> list[str]:
@@ -279,7 +302,7 @@ def _check_engine(job: Job) -> None:
 
 def _budget(job: Job) -> Budget:
     if (job.ledger is None) != (job.dataset is None):
-        raise ValueError("--ledger and --dataset go together: a file, and the name of a data set in it")
+        raise ValueError("--ledger and --dataset go together: the file of the ledger, and the name of a data set in it")
     return budget_of(float(job.epsilon), float(job.delta), job.ledger is not None)
 
 

@@ -3,12 +3,12 @@
 import sys
 from decimal import Decimal
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privreg.cli import options
+from privreg.cli.help import MODEL
 from privreg.cli.terminal import stages
 from privreg.estimators.methods import private_methods
 
@@ -21,63 +21,97 @@ def fit(
     epsilon: options.Epsilon,
     formula: options.Formula = None,
     target: options.Target = None,
-    delta: options.Delta = Decimal("1e-6"),
-    sheet: options.Sheet = None,
-    k: Annotated[
-        str, typer.Option(parser=options.whole_or_auto, metavar="N|auto", help="The most features to use.")
-    ] = "auto",
-    method: Annotated[
-        str, typer.Option(help=f"auto, or a method of the paper: {', '.join(private_methods())}.")
-    ] = "auto",
-    where: options.Where = None,
     features: options.Features = None,
     drop: options.Drop = None,
-    category: options.Category = None,
-    categories: options.Categories = None,
-    range: options.Range = None,
-    missing: options.Missing = "drop",
-    encoding: options.Encoding = None,
-    schema: options.SchemaFile = None,
-    person: options.Person = None,
-    rows_per_person: options.RowsPerPerson = 1,
-    max_rows_for_selection: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Choose features by samples of about N records, if more.")
-    ] = None,
+    where: options.Where = None,
+    k: Annotated[
+        str,
+        typer.Option(
+            parser=options.whole_or_auto,
+            metavar="N|auto",
+            help="Use at most N features; auto decides by the budget and the size of the table.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"PrivateLinearRegression (auto), or a method of the paper: {', '.join(private_methods())}.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto",
     limits: Annotated[
         str,
-        typer.Option(metavar="narrow|wide", help="Clip values where that is best, or only far out: wider intervals."),
+        typer.Option(
+            metavar="narrow|wide",
+            help="How far out values are clipped. Wide is closer to plain least squares, with wider intervals.",
+            rich_help_panel=MODEL,
+        ),
     ] = "narrow",
-    engine: options.Engine = "auto",
-    scheduler: options.Scheduler = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the model, as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report, as one HTML page.")] = None,
-    force: options.Force = False,
+    max_rows_for_selection: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Choose features on samples of about N records where there are more. Faster.",
+            show_default="all records",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    delta: options.Delta = Decimal("1e-6"),
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = 1,
+    yes: options.Yes = False,
     ledger: options.LedgerFile = None,
     dataset: options.Dataset = None,
     purpose: options.Purpose = None,
-    yes: options.Yes = False,
+    missing: options.Missing = "drop",
+    category: options.Category = None,
+    range: options.Range = None,
+    categories: options.Categories = None,
+    schema: options.SchemaFile = None,
+    sheet: options.Sheet = None,
+    encoding: options.Encoding = None,
+    engine: options.Engine = "auto",
+    scheduler: options.Scheduler = None,
+    out: options.Out = None,
+    report: options.Report = None,
+    force: options.Force = False,
+    verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a linear model that reveals almost nothing about any one record."""
+    """Fit a linear model that provably reveals little about any single record.
+
+    Whatever is not known about the columns is found out privately.
+
+    Examples:
+        privreg fit people.csv --target pay --epsilon 1
+        privreg fit people.csv 'log(pay) ~ age + C(region)' --epsilon 1 --out model.json --report report.html
+        privreg fit people.csv --target pay --epsilon 1 --ledger budget.db --dataset people
+    """
     typed = locals()
     from privreg.cli.check import Job, check_fit
 
     job = Job("fit", **typed)
     opened = check_fit(job)
     confirm(job)
-    with stages("loading"):
+    with stages("loading the libraries"):
         from privreg.cli.run_fit import run_fit
 
     run_fit(job, opened)
 
 
 def check(**typed: Any) -> None:
-    """Say what privreg fit would do: columns, cost, ledger, files. Reads no record and spends nothing."""
+    """Show what privreg fit would do. Reads no record and spends nothing.
+
+    It takes the options of privreg fit, and looks at the header of the table, the ledger and the places to write to.
+    """
     from privreg.cli.check import Job, check_fit
 
     job = Job("check", **typed)
     opened = check_fit(job, ask=False)
-    with stages("loading"):
+    with stages("loading the libraries"):
         from privreg.cli.run_fit import run_check
 
     run_check(job, opened)
@@ -89,40 +123,57 @@ check.__annotations__ = fit.__annotations__
 
 def select(
     data: options.Data,
-    k: Annotated[int, typer.Option(min=1, metavar="N", help="How many features to choose.", show_default=False)],
+    k: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of features to choose.", show_default=False, rich_help_panel=MODEL
+        ),
+    ],
     epsilon: options.Epsilon,
     formula: options.Formula = None,
     target: options.Target = None,
-    delta: options.Delta = Decimal("1e-6"),
-    sheet: options.Sheet = None,
-    method: Annotated[str, typer.Option(help="kendall or sublasso.")] = "kendall",
-    where: options.Where = None,
     features: options.Features = None,
     drop: options.Drop = None,
-    category: options.Category = None,
-    categories: options.Categories = None,
-    range: options.Range = None,
-    missing: options.Missing = "drop",
-    encoding: options.Encoding = None,
-    schema: options.SchemaFile = None,
+    where: options.Where = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="kendall|sublasso",
+            help="By rank correlation, or by the votes of many small lasso models.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "kendall",
+    delta: options.Delta = Decimal("1e-6"),
     person: options.Person = None,
     rows_per_person: options.RowsPerPerson = 1,
-    engine: options.Engine = "auto",
-    scheduler: options.Scheduler = None,
+    yes: options.Yes = False,
     ledger: options.LedgerFile = None,
     dataset: options.Dataset = None,
     purpose: options.Purpose = None,
-    yes: options.Yes = False,
+    missing: options.Missing = "drop",
+    category: options.Category = None,
+    range: options.Range = None,
+    categories: options.Categories = None,
+    schema: options.SchemaFile = None,
+    sheet: options.Sheet = None,
+    encoding: options.Encoding = None,
+    engine: options.Engine = "auto",
+    scheduler: options.Scheduler = None,
+    verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Choose the features that say most about the target, without a model."""
+    """Choose the features that tell most about the target, without fitting a model.
+
+    Examples:
+        privreg select people.csv --target pay --k 5 --epsilon 1
+    """
     typed = locals()
     from privreg.cli.check import Job, check_select
 
     job = Job("select", **typed)
     opened = check_select(job)
     confirm(job)
-    with stages("loading"):
+    with stages("loading the libraries"):
         from privreg.cli.run_fit import run_select
 
     run_select(job, opened)

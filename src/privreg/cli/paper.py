@@ -21,23 +21,38 @@ if TYPE_CHECKING:
 
 
 def run(
-    data: str = typer.Option(..., help='A folder of <task>_<name>.parquet files, or "openml" to fetch the 25 tasks.'),
-    out: Path = typer.Option(..., help="Folder for the results. A run that was stopped goes on from there."),
-    k: list[int] = typer.Option([5, 10], help="Number of features to select; may be repeated."),
-    trials: int = typer.Option(10, help="Random 90/10 splits."),
-    epsilon: str = typer.Option("ln3", help="Privacy budget ε, or several with commas: 0.3,1,3."),
-    delta: float = typer.Option(1e-5, help="Privacy budget δ."),
-    methods: str = typer.Option("", help='Methods with commas, or "all". Default: the seven, K-Tukey-strict and ours.'),
-    tasks: str = typer.Option("", help="Task numbers with commas. Default: all that are there."),
-    jobs: int = typer.Option(0, help="Processes. Default: one for each core."),
-    seed: int = typer.Option(0, help="For the splits and the noise: the data are public, and a run can be repeated."),
+    data: str = typer.Option(
+        ..., metavar="DIR|openml", help="Folder of <task>_<name>.parquet files, or openml to fetch the 25 tasks."
+    ),
+    out: Path = typer.Option(..., metavar="DIR", help="Folder for the results. A stopped run continues from there."),
+    k: list[int] = typer.Option([5, 10], metavar="N", help="Number of features to select; may be repeated."),
+    trials: int = typer.Option(10, metavar="N", help="Number of random 90/10 splits."),
+    epsilon: str = typer.Option("ln3", metavar="E,E", help="Privacy budget ε, or several: 0.3,1,3."),
+    delta: float = typer.Option(1e-5, metavar="D", help="Privacy budget δ."),
+    methods: str = typer.Option(
+        "",
+        metavar="NAME,NAME",
+        help="Methods to run, or all.",
+        show_default="the seven, K-Tukey-strict and PrivateLinearRegression",
+    ),
+    tasks: str = typer.Option(
+        "", metavar="ID,ID", help="Numbers of the tasks to run.", show_default="all that are there"
+    ),
+    jobs: int = typer.Option(0, metavar="N", help="Number of processes.", show_default="one for each core"),
+    seed: int = typer.Option(
+        0, metavar="N", help="Seed of the splits and of the noise. The data are public, so a run can be repeated."
+    ),
     jitter: bool = typer.Option(False, "--jitter", help="Perturb features by up to 1e-6, as the published runs did."),
     retry: bool = typer.Option(False, "--retry", help="Run trials again that failed before."),
-    cache: Path | None = typer.Option(None, help="Where data sets from OpenML are kept."),
-    server: str | None = typer.Option(None, help="Address of another OpenML server."),
+    cache: Path | None = typer.Option(
+        None, metavar="DIR", help="Where data sets from OpenML are kept.", show_default="~/.cache/privreg/openml"
+    ),
+    server: str | None = typer.Option(
+        None, metavar="URL", help="Address of another OpenML server.", show_default=False
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as one JSON object."),
 ) -> None:
-    """Run the paper's methods, and ours, on its data sets. For public data only: test scores are exact."""
+    """Run the methods of the paper, and ours, on its data sets. For public data only: test scores are exact."""
     typed = SimpleNamespace(**locals())
     from joblib import cpu_count
 
@@ -63,10 +78,10 @@ def run(
 
 
 def report(
-    folder: Path = typer.Argument(..., help="The folder of a run."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a run."),
     as_json: bool = typer.Option(False, "--json", help="Print the names of the files as one JSON object."),
 ) -> None:
-    """Tables, charts and an HTML page from the results of a run, also while it is going on."""
+    """Write tables, charts and an HTML page from the results of a run, even while it is still running."""
     from privreg.paper.report import write_report
     from privreg.paper.results import COMPARED, load
 

@@ -10,51 +10,62 @@ from typing import Annotated, Any
 import typer
 
 from privreg.cli import options
-from privreg.cli.standard_input import data_path
+from privreg.cli.help import OUTPUT
 from privreg.cli.terminal import stages
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file that privreg fit --out wrote.", show_default=False)],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="CSV, TSV, Parquet (one file or many), Arrow, Excel, Stata, SPSS, SAS or JSON lines; - for standard "
-            "input.",
-            callback=data_path,
-            show_default=False,
-        ),
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file that privreg fit --out wrote.", show_default=False)
     ],
+    data: options.Data,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet, by its name. Default: CSV to the screen.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write to a file, which is CSV, TSV or Parquet by its name.",
+            show_default="CSV to the screen",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL,COL", help="Columns to copy beside the predictions; may be repeated."),
+        typer.Option(
+            metavar="COL,COL",
+            help="Columns to copy beside the predictions; may be repeated.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     inverse: Annotated[
         bool,
         typer.Option(
-            "--inverse", help="Of a target such as log(pay), predict pay: exp(prediction), a median-type prediction."
+            "--inverse",
+            help="Where the target is log(pay), predict pay: exp(prediction), which is nearer to a median than a mean.",
         ),
     ] = False,
     interval: Annotated[
         float | None,
         typer.Option(
             metavar="LEVEL",
-            help="Two more columns, lower and upper: an interval that holds a new value with this probability, such as "
+            help="Add columns lower and upper: the interval that holds a new value with this probability, such as "
             "0.95.",
+            show_default=False,
         ),
     ] = None,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
     force: options.Force = False,
 ) -> None:
-    """Predict the target for each row of a file. Costs nothing: the model is public already."""
+    """Predict the target for each row of a table. Costs nothing: the model is public already.
+
+    Examples:
+        privreg predict model.json new.csv --out predictions.csv --keep id --interval 0.95
+    """
     from privreg.cli.check import check_predict
 
     check_predict(model, data, encoding, out, keep or [], interval, force)
-    with stages("loading"):
+    with stages("loading the libraries"):
         from privreg.data.files import open_file
 
     _write_predictions(model, partial(open_file, data, encoding, sheet), out, keep or [], inverse, interval)
@@ -69,7 +80,7 @@ def _write_predictions(
     interval: float | None,
 ) -> None:
     """A prediction for each row: to a file, or to standard output as CSV."""
-    with stages("loading"):
+    with stages("loading the libraries"):
         import numpy as np
         import pyarrow as pa
 
@@ -98,7 +109,9 @@ def _write_predictions(
     copied = [name for name in kept if name not in needed]
     place = out or Path("standard output.csv")
     open_writer = (format_to_write(place) or TEXT).load().writer
-    with stages("predicting"), whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
+    # On standard output, a line that moves on stderr would run into the first rows.
+    waiting, to_screen = stages("predicting") if out else nullcontext(), out is None and sys.stdout.isatty()
+    with waiting, whole_file(out) if out else nullcontext(sys.stdout.buffer) as sink:
         writer = None
         for batch in file.batches([*needed, *copied] or list(file.columns)[:1]):  # of a constant, the rows count
             # What was left out of the fit is not needed, but a table has to have the columns that the fit's had.
@@ -106,6 +119,8 @@ def _write_predictions(
             # NaN where a value is missing, not an empty line, which most readers of CSV would skip.
             beside = {name: _plain(batch[name]) for name in kept}
             values = np.asarray(predict(pa.table(columns))).reshape(len(batch), len(added))
+            if to_screen:
+                values = _rounded(values, None if inverse else getattr(model, "residual_error_", None))
             table = pa.table(beside | {name: pa.array(values[:, i]) for i, name in enumerate(added)})
             writer = writer or open_writer(sink, table.schema, place)
             writer.write_table(table)
@@ -121,6 +136,16 @@ def _predictor(model: Any, inverse: bool, interval: float | None) -> Callable[[A
     if not hasattr(model, "conf_int"):
         raise ValueError(f"--interval: {model.method_name_} does not tell how uncertain its coefficients are")
     return partial(model.predict, inverse=inverse, interval=interval)
+
+
+def _rounded(values: Any, error: float | None) -> Any:
+    """Texts, for people to read: digits that the residual error supports, or five if it is not known."""
+    import numpy as np
+
+    from privreg._format import decimals_of, plain_number
+
+    decimals = decimals_of(error)
+    return np.array([plain_number(value, decimals) for value in values.flat], object).reshape(values.shape)
 
 
 def _plain(column: Any) -> Any:

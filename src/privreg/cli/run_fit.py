@@ -14,6 +14,7 @@ from joblib import cpu_count
 import privreg
 from privreg.cli.check import Job, Opened, check_method
 from privreg.cli.show import show_check, show_fit, show_schema, show_selection
+from privreg.cli.stage_names import CHOOSING, COLUMNS, FITTING, StageNames
 from privreg.cli.terminal import stages
 from privreg.data.schema import NUMBER
 from privreg.estimators.methods import FLAGSHIP, SELECTORS, make_method
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from privreg.data.base import DataFile
     from privreg.data.parquet import ParquetTable
 
+_WORK = {"select": CHOOSING, "schema": COLUMNS}
 USUAL_K = 5  # of methods that choose a given number of features: the paper's
 
 
@@ -43,7 +45,7 @@ def run_fit(job: Job, opened: Opened) -> None:
     if job.as_json:
         print(json.dumps(release.to_dict() | {"files": files, "ledger": ledger}))
     else:
-        show_fit(release, files, ledger)
+        show_fit(release, files, ledger, delta=float(job.delta), verbose=job.verbose)
     for failure in failures:
         raise failure
 
@@ -62,7 +64,7 @@ def run_schema(job: Job, opened: Opened) -> None:
         record = schema_record(reader.schema_, reader.receipt_) | {"warnings": reader.warnings_}
         print(json.dumps(record | {"ledger": ledger}))
     else:
-        show_schema(reader, None if failure else job.out, ledger)
+        show_schema(reader, None if failure else job.out, ledger, delta=float(job.delta), verbose=job.verbose)
     if failure is not None:
         raise failure
 
@@ -82,7 +84,7 @@ def run_select(job: Job, opened: Opened) -> None:
         chosen["warnings"] = selector.warnings_
         print(json.dumps(chosen | {"receipt": selector.receipt_.to_dict(), "ledger": ledger}))
     else:
-        show_selection(selector, selector.target_name_, ledger)
+        show_selection(selector, selector.target_name_, ledger, delta=float(job.delta), verbose=job.verbose)
 
 
 def declare(estimator: Any, opened: Opened, job: Job) -> None:
@@ -113,7 +115,7 @@ def run_check(job: Job, opened: Opened) -> None:
     if job.as_json:
         print(json.dumps(found.to_dict() | {"files": files}))
     else:
-        show_check(found, files)
+        show_check(found, files, verbose=job.verbose)
     if found.ledger is not None and not found.ledger.admitted:
         sys.exit(3)
 
@@ -124,7 +126,7 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
     declare(estimator, opened, job)
     with stages() as stage, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
-        estimator.set_params(progress=stage)
+        estimator.set_params(progress=StageNames(stage, _WORK.get(job.command, FITTING)))
         if job.engine != "dask":
             estimator.fit(table, columns.target, columns.person, **_rules(job))
         else:
@@ -172,7 +174,7 @@ def _write(job: Job, release: Release, ledger: dict[str, Any] | None) -> tuple[d
 
     write("model", job.out, lambda path: save_model(release, path))
     command = shlex.join(["privreg", *sys.argv[1:]])
-    context = Context(job.data.name, command, job.person, ledger, model=files.get("model"))
+    context = Context(job.data.name, command, job.person, ledger, model=files.get("model"), purpose=job.purpose)
     write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
     return files, failures
 

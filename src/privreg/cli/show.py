@@ -1,113 +1,268 @@
-"""What fits and selections look like in a terminal."""
+"""What fits and selections look like in a terminal: the answer first, then what it rests on, what it cost, and files.
+
+Everything comes from a `Release` or a receipt, so nothing but released values can be shown.
+"""
 
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
-from privreg._format import about, number, part_of, shown, tenths_percent
-from privreg.cli.terminal import console, grid
+from privreg._format import about, count_of, epsilon_delta, listed, number, part_of, shown, supported, tenths_percent
+from privreg.cli.grid import Grid, grid
+from privreg.cli.terminal import bound, console, say
+from privreg.privacy.budget_use import budget_use
+from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
-from privreg.report.budget import budget_use
 from privreg.results.release import Release
-from privreg.results.summary import budget_line, estimand, fit_lines
-from privreg.results.tables import coefficient_cells, joint_cells, texts
+from privreg.results.summary import SHRUNK
+from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
+from privreg.results.verdict import r2_interval, verdict
+
+STYLES: dict[State, str] = {"good": "bold green", "care": "bold yellow", "bad": "bold red"}
+_REASON: dict[State, str] = {"good": "", "care": "yellow", "bad": "red"}
+_SPARE = ("z", "P>|z|", "std err")  # columns of coefficients that go where it is narrow: the interval says most
+_FEW = 3  # joint tests that are shown without being asked for
+_NOTHING = 0.001  # of ε: so little is not worth a second number
+_CLIPPED = "Coefficients estimate least squares with all values clipped to their ranges."
 
 
-def show_fit(release: Release, files: dict[str, str], ledger: dict[str, Any] | None) -> None:
-    """The model, what to know about it, what it cost, and where it is."""
+def show_fit(
+    release: Release,
+    files: dict[str, str],
+    ledger: dict[str, Any] | None,
+    *,
+    delta: float | None = None,
+    verbose: bool = False,
+) -> None:
+    """May the model be used, its coefficients, what to know about them, what they cost, and where they are.
+
+    `delta` is the δ that was asked of the ledger, here and below: a fit runs with a part of it.
+    """
     out = console()
-    out.print(Text(f"{release.target}: {release.method}", style="bold"))
-    for note in [*release.notes, *fit_lines(release), *estimand(release)]:
-        out.print(Text(note))
-    show_warnings(out, release.warnings)
-    out.print(grid(*texts(coefficient_cells(release))))
-    if release.statistics is not None and release.statistics.joint_tests:
+    show_verdict(out, release)
+    out.print()
+    if release.coefficients:
+        out.print(coefficient_grid(release))
+        out.print()
+    tests = [] if release.statistics is None else release.statistics.joint_tests
+    if release.statistics is not None and tests and (verbose or len(tests) <= _FEW):
         out.print(grid(*texts(joint_cells(release.statistics))))
-    show_receipt(out, release.receipt)
-    show_ledger(out, ledger)
-    for kind, file in files.items():
-        out.print(Text(f"The {kind} is in {file}."))
+        out.print()
+    for note in _notes(release, verbose):
+        say(out, note)
+    show_cost(out, release.receipt, ledger, "fits", delta=delta, verbose=verbose)
+    show_files(out, files)
+
+
+def show_verdict(out: Console, release: Release) -> None:
+    """The verdict in one sentence, and the reasons for it."""
+    found = verdict(release)
+    say(out, headline(release), STYLES[found.state])
+    for reason in found.reasons:
+        say(out, reason, _REASON[found.state], "- ", "  ")
+
+
+def headline(release: Release) -> str:
+    """The verdict with the name of the target before it, and R² where it is known."""
+    found, target = verdict(release), shown(release.target)
+    told = found.text.replace(f" in {target}.", ".").removesuffix(".")
+    told = told[:1].upper() + told[1:]
+    word = found.word if found.word.isupper() else found.word[:1].lower() + found.word[1:]
+    ends, fit = r2_interval(release), release.statistics
+    if ends is None or fit is None or broken_promise(release.receipt) is not None:
+        return f"{target}: {word}. {told}."
+    r2, low, high = (supported(value, fit.r2_error) for value in (fit.r2, *ends))
+    return f"{target}: {word}. {told} (R² {r2}, 95 % interval {low} to {high})."
+
+
+def coefficient_grid(release: Release) -> Grid:
+    """The coefficients; the same cells as in a report."""
+    return grid(*texts(coefficient_cells(release)), spare=_SPARE)
+
+
+def _notes(release: Release, verbose: bool) -> list[str]:
+    """How many features and records, what levels are compared with, and what coefficients estimate."""
+    fit, ends, notes = release.statistics, release.prediction_range, list(release.notes)
+    if fit is not None and fit.residual_error is not None:
+        notes[1:1] = [f"Residual standard error {with_error(fit.residual_error, fit.residual_error_se)}."]
+    if ends is not None and not verbose:
+        notes = [note for note in notes if not all(number(end) in note for end in ends)]
+    if fit is not None and fit.r2 is not None:
+        notes += [_CLIPPED, SHRUNK] if fit.shrunk else [_CLIPPED]
+    return [*notes, f"Method: {release.method}."] if verbose else notes
 
 
 def show_warnings(out: Console, warnings: list[str]) -> None:
     """What may be wrong."""
     for warning in warnings:
-        out.print(Text(f"Warning: {warning}", style="yellow"))
+        say(out, warning, _REASON["care"], "- ", "  ")
+
+
+def show_cost(
+    out: Console,
+    receipt: Receipt,
+    ledger: dict[str, Any] | None,
+    again: str,
+    *,
+    delta: float | None = None,
+    verbose: bool = False,
+) -> None:
+    """What was spent, in one line, and what the ledger says about it. `again` are what would add up unseen."""
+    if verbose and receipt.events:
+        out.print()
+        show_receipt(out, receipt)
+        out.print()
+    kept = None if ledger is None or delta is None else (delta, again.removesuffix("s"))
+    say(out, privacy_line(receipt, kept), "" if receipt.private else STYLES["bad"])
+    if verbose and receipt.events:
+        say(out, in_words(receipt))
+    if ledger is not None:
+        say(out, ledger_line(ledger))
+    elif receipt.events:
+        say(out, f"Not counted: no ledger was given (--ledger), so repeated {again} on these records add up unseen.")
+
+
+def privacy_line(receipt: Receipt, asked: tuple[float, str] | None = None) -> str:
+    """What was spent, and whom that protects. `asked`: the δ that a ledger was asked for, and what ran with a part."""
+    if not receipt.events:
+        return "Privacy: nothing was released from the data, so nothing was spent."
+    budget, rest = receipt.budget, receipt.budget.epsilon - receipt.epsilon
+    whole = 0 <= rest <= _NOTHING * budget.epsilon and receipt.delta == budget.delta
+    epsilon = number(budget.epsilon, 6) if whole else f"{number(receipt.epsilon, 6)} of {number(budget.epsilon, 6)}"
+    if asked is not None and asked[0] > budget.delta:
+        told = f"spent ε = {epsilon}, δ = {number(asked[0], 6)} ({_parts(receipt, asked[1])})"
+    elif whole:
+        told = f"spent {epsilon_delta(budget.epsilon, budget.delta)}, all of it"
+    else:
+        told = f"spent ε = {epsilon} and δ = {number(receipt.delta)} of {number(budget.delta)}"
+    if not receipt.private:
+        return f"Privacy: none, because the noise came from a seed. With fresh noise: {told}."
+    return f"Privacy: {told}; protects {protected(receipt)}."
+
+
+def _parts(receipt: Receipt, what: str) -> str:
+    """Where the δ went that a ledger was asked for."""
+    used, most = number(receipt.delta, 6), number(receipt.budget.delta, 6)
+    if receipt.delta == receipt.budget.delta:
+        return f"{used} by the {what}, the rest for the ledger's accounting"
+    return f"{used} of {most} by the {what}, a tenth of δ for the ledger's accounting"
 
 
 def show_receipt(out: Console, receipt: Receipt) -> None:
-    """Where the budget went, and the guarantee in one sentence."""
-    spent = budget_use(receipt)
+    """Where the budget went."""
     rows = [
-        (f"{group.purpose}: {group.meaning}", str(group.events), tenths_percent(group.tenths)) for group in spent.groups
+        (f"{group.purpose}: {group.meaning}", str(group.events), tenths_percent(group.tenths))
+        for group in budget_use(receipt).groups
     ]
-    out.print(grid(("budget for", "steps", "share"), *rows))
-    out.print(Text(budget_line(receipt), style="" if receipt.private else "bold red"))
+    out.print(grid(("budget for", "steps", "share"), *rows, wraps="budget for"))
 
 
-def show_ledger(out: Console, ledger: dict[str, Any] | None) -> None:
+def ledger_line(ledger: dict[str, Any]) -> str:
     """What is left in the ledger after a request."""
-    if ledger is not None:
-        entries = "1 entry" if ledger["entries"] == 1 else f"{ledger['entries']:,} entries"
-        out.print(
-            f"Ledger: {ledger['dataset']} has spent ε = {number(ledger['spent_epsilon'], 4)} of "
-            f"{number(ledger['epsilon'], 6)} in {entries}. It keeps a tenth of δ for its own accounting."
-        )
+    spent = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
+    entries = count_of(ledger["entries"], "entry", "entries")
+    room = rounded_down(ledger["room"]["epsilon"])
+    left = f"one more fit by the default method may ask for up to ε = {room}" if room != "0" else "nothing is left"
+    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}; {left}."
 
 
-def show_check(found: Any, files: dict[str, str]) -> None:
+def show_files(out: Console, files: dict[str, str], done: str = "Wrote") -> None:
+    """What was written, in one line."""
+    if files:
+        say(out, f"{done} {' and '.join(f'the {kind} to {file}' for kind, file in files.items())}.")
+
+
+def show_check(found: Any, files: dict[str, str], *, verbose: bool = False) -> None:
     """What a fit would do."""
     out = console()
-    out.print(Text(f"{found.target}: {found.method}, a dry run", style="bold"))
-    out.print(grid(("column", "kind"), *((shown(name), kind) for name, kind in found.columns.items()), left=2))
+    refused = found.ledger is not None and not found.ledger.admitted
+    state: State = "bad" if refused else "good"
+    word = "the ledger would refuse this fit" if refused else "ready to fit"
+    say(out, f"{shown(found.target)}: {word} ({found.method}). No record was read, nothing was spent.", STYLES[state])
+    out.print()
+    kinds = dict[str, list[str]]()
+    for name, kind in found.columns.items():
+        kinds.setdefault(kind, []).append(name)
+    if verbose:
+        out.print(grid(("column", "kind"), *((shown(name), kind) for name, kind in found.columns.items()), left=2))
+        out.print()
+    else:
+        for kind, names in kinds.items():
+            say(out, f"{kind[:1].upper()}{kind[1:]} ({count_of(len(names), 'column')}): {listed(names, 12)}.")
     for sentence in found.sentences():
-        out.print(sentence)
-    for kind, file in files.items():
-        out.print(Text(f"The {kind} would be written to {file}."))
-    out.print("No record was read, and nothing was spent.")
+        say(out, sentence)
+    if found.ledger is None:
+        say(out, "It would not be counted: no ledger was given (--ledger).")
+    if files:
+        say(out, f"It would write {' and '.join(f'the {kind} to {file}' for kind, file in files.items())}.")
 
 
-def show_schema(reader: Any, out_file: Any, ledger: dict[str, Any] | None) -> None:
+def show_schema(
+    reader: Any,
+    out_file: Any,
+    ledger: dict[str, Any] | None,
+    *,
+    delta: float | None = None,
+    verbose: bool = False,
+) -> None:
     """What each column holds, what is left out, and what it cost."""
     out, schema = console(), reader.schema_
-    records = "" if schema.records is None else f", from about {about(schema.records)} records"
-    out.print(Text(f"{len(schema.columns)} columns{records}", style="bold"))
+    used = sum(not column.left_out for column in schema)
+    source = "" if schema.records is None else f", from about {about(schema.records)} records"
+    say(
+        out,
+        f"{used} of {count_of(len(schema.columns), 'column')} can be used{source}.",
+        STYLES["good" if used else "bad"],
+    )
+    show_warnings(out, reader.warnings_)
+    out.print()
     rows = []
     for column in schema:
         known = column.counts or [0.0] * len(column.levels)
         shares = [
-            f"{shown(str(level))} {part_of(count, schema.records)}"
+            bound(f"{shown(str(level))} {part_of(count, schema.records)}".rstrip())
             for level, count in zip(column.levels, known, strict=True)
         ]
         missing = "" if column.n_missing is None else part_of(column.n_missing, schema.records)
         kind = column.kind + (" (decimal comma)" if column.mark == "," else "")
         rows.append((shown(column.name), "left out" if column.left_out else kind, missing, ", ".join(shares)))
-    out.print(grid(("column", "kind", "missing", "levels (share)"), *rows, left=2))
-    show_warnings(out, reader.warnings_)
-    show_receipt(out, reader.receipt_)
-    show_ledger(out, ledger)
+    head = ("column", "kind", "missing", "levels (share)")
+    out.print(grid(head, *rows, left=2, wraps="levels (share)"))
+    out.print()
+    show_cost(out, reader.receipt_, ledger, "readings", delta=delta, verbose=verbose)
     if out_file is not None:
-        out.print(Text(f"The schema is in {out_file}. Use it with privreg fit --schema {out_file}."))
+        say(out, f"Wrote the schema to {out_file}. Use it with privreg fit --schema {out_file}.")
 
 
-def show_selection(selector: Any, target: str, ledger: dict[str, Any] | None) -> None:
+def show_selection(
+    selector: Any,
+    target: str,
+    ledger: dict[str, Any] | None,
+    *,
+    delta: float | None = None,
+    verbose: bool = False,
+) -> None:
     """The chosen features in order, and what it cost."""
-    out = console()
-    out.print(Text(f"{target}: features chosen by {type(selector).__name__}", style="bold"))
-    out.print(_CHOSEN_BY[type(selector).__name__])
-    show_warnings(out, selector.warnings_)
-    ordered = bool(selector.receipt_.steps)
-    places = [(shown(str(f)), str(i) if ordered else "") for i, f in enumerate(selector.selected_features_, 1)]
-    out.print(grid(("feature", "chosen"), *places))
-    if ordered:
-        show_receipt(out, selector.receipt_)
+    out, chosen, receipt = console(), [shown(str(f)) for f in selector.selected_features_], selector.receipt_
+    if receipt.events:
+        say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')} chosen, the first one first.", STYLES["good"])
     else:
-        out.print("There are no more columns than were asked for: all were taken, and nothing was released.")
-    show_ledger(out, ledger)
+        say(out, f"{shown(target)}: there are no more columns than were asked for, so all were taken.", STYLES["care"])
+    show_warnings(out, selector.warnings_)
+    out.print()
+    for i, name in enumerate(chosen, 1):
+        say(out, name, "", f" {i:>{len(str(len(chosen)))}}. " if receipt.events else " - ", "    ")
+    out.print()
+    if receipt.events:
+        say(out, _CHOSEN_BY[type(selector).__name__])
+    show_cost(out, receipt, ledger, "selections", delta=delta, verbose=verbose)
 
 
 _CHOSEN_BY = {
-    "DPKendall": "By rank (Kendall) correlation: how often two records have the same order in a column and the target.",
-    "SubLasso": "By the votes of many small models, each of a few records.",
+    "DPKendall": (
+        "Chosen by rank (Kendall) correlation: how often two records are in the same order by a column and by the "
+        "target."
+    ),
+    "SubLasso": "Chosen by the votes of many small models, each fitted to a few records.",
 }
