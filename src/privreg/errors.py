@@ -2,13 +2,13 @@
 
 PrivregError
  ├── SchemaError (ValueError)   the table's shape or column types are unusable: never depends on one record's value
- │    └── FormulaError          a formula or a filter cannot be read, or asks for what a record alone does not tell
+ │    └── FormulaError          a formula or a filter cannot be read, or depends on more than one record at a time
  ├── BudgetError (ValueError)   a release would cost more than the budget allows
  │    └── BudgetRefusedError    a ledger has no room for a request
  ├── LedgerError (ValueError)   a file is not a ledger, or has no such data set
- ├── ModelFileError (ValueError)   a file is not a model of this package, or damaged
+ ├── ModelFileError (ValueError)   a file is not a model of this package, or is damaged
  ├── ClusterError               a cluster does not answer, or lost what it was working on
- └── DataError                  the paper's data sets or the results of a run cannot be had or read
+ └── DataError                  the paper's data sets or the results of a run cannot be found or read
 
 UserWarning
  ├── FitWarning                 what may be wrong with a fit, from released values only: one of its `warnings_`
@@ -19,15 +19,15 @@ UserWarning
 
 
 class PrivregError(Exception):
-    """Base of all errors of this package."""
+    """The base class of all errors of this package."""
 
 
 class SchemaError(PrivregError, ValueError):
-    """The table's shape or column types cannot be used."""
+    """The shape of a table, or the type of a column, cannot be used. Never depends on the value of one record."""
 
 
 class FormulaError(SchemaError):
-    """A formula or a filter that cannot be read, or that is not a rule of one record."""
+    """A formula or a filter cannot be read, or depends on more than one record at a time."""
 
 
 class BudgetError(PrivregError, ValueError):
@@ -39,27 +39,27 @@ class BudgetRefusedError(BudgetError):
 
 
 class LedgerError(PrivregError, ValueError):
-    """A file that is not a ledger, or does not have what was asked of it."""
+    """A file is not a ledger, or the ledger cannot do what was asked."""
 
 
 class ModelFileError(PrivregError, ValueError):
-    """A file that is not a model, or a damaged one."""
+    """A file is not a model file, or is damaged."""
 
 
 class DataError(PrivregError):
-    """A data set of the paper, or the results of a run, cannot be had or read."""
+    """A data set of the paper, or the results of a run, cannot be found or read."""
 
 
 class ClusterError(PrivregError):
-    """A cluster does not answer, or has lost what it was working on."""
+    """A cluster does not answer, or lost what it was working on."""
 
 
 class FitWarning(UserWarning):
-    """What may be wrong with a fit, from released values only; the fit is complete."""
+    """What may be wrong with a fit, from released values only. The fit is complete."""
 
 
 class NotPrivateWarning(UserWarning):
-    """Noise comes from a seeded generator: the output carries no privacy guarantee."""
+    """Noise comes from a seeded generator (`random_state`): the output carries no privacy guarantee."""
 
 
 class WeakGuaranteeWarning(UserWarning):

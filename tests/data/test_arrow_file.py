@@ -109,7 +109,7 @@ def test_names(tmp_path):
     path = stored(tmp_path / "t.arrow", pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]))
     assert "two columns called 'a'" in message(open_file, path)
     assert "has no columns" in message(open_file, stored(path, pa.table({})))
-    assert "Feather of version 1: save it as" in message(open_file, write(path, b"FEA1...."))
+    assert "Feather version 1; save it as" in message(open_file, write(path, b"FEA1...."))
 
 
 def test_a_damaged_file(tmp_path):

@@ -105,5 +105,5 @@ def test_a_term_with_too_many_cells_is_named():
     assert cut_terms(schema(12)) == ["a:b"]
     assert len(schema(12).rows) == 11 + 11 + MOST_CELLS
     assert formula_notes(schema(12))[-1] == (
-        "a:b: the 100 most common combinations of levels are used, others count as none."
+        "a:b: only the 100 most common combinations of levels are used; others count as none of them."
     )

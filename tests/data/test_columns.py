@@ -91,10 +91,10 @@ def test_levels_for_columns_that_have_a_type(file, name, given, meant):
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("Age", ["young", "old"], "column 'Age' holds numbers, and 'young' is none; write levels such as "),
-        ("Age", ["young", "old"], "such as --category Age=1,2, or leave its levels out"),
-        ("flag", ["yes", "no"], "column 'flag' holds booleans, and 'yes' is none; write levels such as "),
-        ("Age", ["1e999"], "column 'Age' holds numbers, and '1e999' is none"),
+        ("Age", ["young", "old"], "column 'Age' holds numbers, but 'young' is not a number; write levels such as "),
+        ("Age", ["young", "old"], "such as --category Age=1,2, or omit them"),
+        ("flag", ["yes", "no"], "column 'flag' holds booleans, but 'yes' is not a boolean; write levels such as "),
+        ("Age", ["1e999"], "column 'Age' holds numbers, but '1e999' is not a number"),
     ],
 )
 def test_levels_that_no_value_can_be(file, name, given, said):
@@ -108,10 +108,10 @@ def test_levels_that_no_value_can_be(file, name, given, said):
 
 def test_some_levels_that_no_value_can_be(file):
     file.typed = True
-    with pytest.raises(SchemaError, match="'unknown' is none"):
+    with pytest.raises(SchemaError, match="'unknown' is not a number"):
         levels(file, "Age", ["1", "unknown"])
     for file.typed in (True, False):
-        with pytest.raises(SchemaError, match=r"column 'Age' has the level '1\.0' twice, as the same number"):
+        with pytest.raises(SchemaError, match=r"column 'Age' has the same number twice, again as '1\.0'; remove one"):
             levels(file, "Age", ["1", "1.0"])
 
 
@@ -146,10 +146,10 @@ D = {"drop": ["born", "tags", "town"]}
         ),
         ({"drop": ["labinc"]}, "--drop: column 'labinc' is the target; it cannot be left out"),
         ({"drop": ["id"], "person": "id"}, "--drop: column 'id' is the person; it cannot be left out"),
-        ({"person": "labinc"}, "--person: column 'labinc' is the target"),
+        ({"person": "labinc"}, "--person: column 'labinc' is the target; name the column that identifies people"),
         (
             {"person": "tags", "features": ["id"]},
-            "--person: column 'tags' holds list<element: string>, not one identifier a row",
+            "--person: column 'tags' holds list<element: string>, not one identifier per row",
         ),
         (
             {"features": ["Age"], "drop": ["Age"]},
@@ -158,19 +158,19 @@ D = {"drop": ["born", "tags", "town"]}
         ({"features": ["Age", "id", "Age"]}, "--features: column 'Age' is listed twice"),
         (
             {"drop": [name for name in KINDS if name != "labinc"]},
-            "no features are left: pay.csv has no column besides the target and those left out",
+            "no features are left: pay.csv has no columns besides the target and those left out",
         ),
         (
             {"categories": {"labinc": ["a"]}, **D},
-            "--category: column 'labinc' is the target, which must be numbers; levels are for features",
+            "--category: column 'labinc' is the target, which must be numeric; only features can have levels",
         ),
         (
             {"categories": {"town": ["a"]}, **D},
-            "--category: column 'town' is not one of the features; leave its levels out",
+            "--category: column 'town' is not a feature; remove its levels",
         ),
         (
             {"categories": {"id": ["a"]}, "person": "id", **D},
-            "--category: column 'id' is not one of the features; leave its levels out",
+            "--category: column 'id' is not a feature; remove its levels",
         ),
     ],
 )
@@ -234,9 +234,9 @@ def test_levels_of_options_and_file(tmp_path):
     [
         (["town"], "--category town: write it as COLUMN=level,level,…"),
         (["=a,b"], "--category =a,b: write it as COLUMN=level,level,…"),
-        (["town="], "--category: column 'town' has an empty level; a missing value needs no level"),
-        (["town=a, ,b"], "--category: column 'town' has an empty level; a missing value needs no level"),
-        (["town=a,b, a"], "--category: column 'town' has the level 'a' twice"),
+        (["town="], "--category: column 'town' has an empty level; missing values do not need a level"),
+        (["town=a, ,b"], "--category: column 'town' has an empty level; missing values do not need a level"),
+        (["town=a,b, a"], "--category: column 'town' has the level 'a' twice; remove one"),
         (["town=a", " town =b"], "--category: the levels of column 'town' are declared twice"),
     ],
 )
@@ -246,8 +246,8 @@ def test_mistakes_in_options(options, said):
     assert str(caught.value) == said
 
 
-OBJECT = 'the file must hold an object like {"column": ["level", "level"]}'
-LIST = "the levels of column 'a' must be a list of text, or of numbers"
+OBJECT = 'the file must contain an object like {"column": ["level", "level"]}'
+LIST = "the levels of column 'a' must be a list of text values or a list of numbers"
 
 
 @pytest.mark.parametrize(
@@ -270,9 +270,9 @@ LIST = "the levels of column 'a' must be a list of text, or of numbers"
         ('{"a": [NaN]}', LIST),
         ('{"a": [1e999]}', LIST),
         ('{"a": [1' + "0" * 400 + "]}", LIST),
-        ('{"a": ["b", " "]}', "column 'a' has an empty level; a missing value needs no level"),
-        ('{"a": ["b", "c", "b"]}', "column 'a' has the level 'b' twice"),
-        ('{"a": [1, 1.0]}', "column 'a' has the level 1 twice"),
+        ('{"a": ["b", " "]}', "column 'a' has an empty level; missing values do not need a level"),
+        ('{"a": ["b", "c", "b"]}', "column 'a' has the level 'b' twice; remove one"),
+        ('{"a": [1, 1.0]}', "column 'a' has the level 1 twice; remove one"),
         ('{"a": ["b"], "a": ["c"]}', "the levels of column 'a' are declared twice"),
         ('{"town": ["b"]}', "the levels of column 'town' are declared twice"),
     ],
@@ -335,7 +335,7 @@ def test_lists_of_names(values, expected):
 
 @pytest.mark.parametrize("value", ['a,"b', '"a"b,c', '"'])
 def test_a_quote_that_is_not_closed(value):
-    with pytest.raises(SchemaError, match=r"--features .*: a quote is not closed, or not at the end of a name"):
+    with pytest.raises(SchemaError, match=r"--features .*: a quote is not closed, or text follows it"):
         read_names("--features", [value], ["a"])
 
 

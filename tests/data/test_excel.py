@@ -84,10 +84,10 @@ def test_nothing_beside_or_below_the_header_adds_a_column(tmp_path):
 def test_columns_without_a_name_are_left_out_with_a_note(tmp_path):
     file = open_file(workbook(tmp_path / "t.xlsx", [["a", None, " ", "d"], [1, 2, 3, 4], [None, 9, 9, None]]))
     assert file.columns == {"a": "text", "d": "text"}
-    assert file.notes == ("Columns 2, 3 of sheet 'Data' left out: no name in the first row.",)
+    assert file.notes == ("Columns 2, 3 of sheet 'Data' have no name in the first row and are left out.",)
     assert file.read(["d", "a"]).to_pydict() == {"d": ["4"], "a": ["1"]}
     file = open_file(workbook(tmp_path / "t.xlsx", [[None, "b"], [None, 2]]))
-    assert file.notes == ("Column 1 of sheet 'Data' left out: no name in the first row.",)
+    assert file.notes == ("Column 1 of sheet 'Data' has no name in the first row and is left out.",)
     before = read(workbook(tmp_path / "t.xlsx", [[None, None, "b"], [None, None, 2]]))
     assert before == read(workbook(tmp_path / "t.xlsx", [[None, None, "b"], [7, None, 2]])) == {"b": ["2"]}
 
@@ -112,16 +112,17 @@ def test_sheets(tmp_path):
     assert message(open_file, path, None, "Third") == f"--sheet: no sheet 'Third' in {path}; it has 'Data', 'Second'"
     text = write(tmp_path / "t.csv", "a\n1\n")
     assert (
-        message(open_file, text, None, "Data") == f"--sheet: {text} is CSV (UTF-8), which has no sheets; leave it out"
+        message(open_file, text, None, "Data")
+        == f"--sheet: {text} is CSV (UTF-8), which has no sheets; omit the option"
     )
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([], "the first row of sheet 'Data' of {} is empty: put the names of the columns there"),
-        ([[None], ["a"]], "the first row of sheet 'Data' of {} is empty: put the names of the columns there"),
-        ([[1, 2.5], [3, 4]], "the first row of sheet 'Data' of {} holds numbers: add a row with names above it"),
+        ([], "the first row of sheet 'Data' of {} is empty; put the column names there"),
+        ([[None], ["a"]], "the first row of sheet 'Data' of {} is empty; put the column names there"),
+        ([[1, 2.5], [3, 4]], "the first row of sheet 'Data' of {} holds numbers; add a row with column names above it"),
         ([["a", " a"], [3, 4]], "{} has two columns called 'a' in sheet 'Data'; rename one of them"),
         ([["a", 4711, 4711]], "{} has two columns with the same name in sheet 'Data'; rename one of them"),
     ],
@@ -134,7 +135,7 @@ def test_headers_that_cannot_be_used(tmp_path, rows, words):
 def test_other_archives_are_refused_for_what_they_are(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
         archive.writestr("people.csv", "a,b\n1,2\n")
-    assert message(open_file, tmp_path / "t.xlsx") == f"{tmp_path / 't.xlsx'} is a zip archive: unpack it first"
+    assert message(open_file, tmp_path / "t.xlsx") == f"{tmp_path / 't.xlsx'} is a zip archive; unpack it first"
 
 
 def test_opendocument(tmp_path):

@@ -44,21 +44,21 @@ def test_the_operating_systems_errors_pass(tmp_path):
         (b"BZh91AY", "is damaged: it cannot be unpacked"),
         (gzip.compress(b""), "is empty"),
         (gzip.compress(b" \n\n"), "is empty"),
-        (gzip.compress(b"PAR1 4711"), "is Parquet, compressed with gzip: unpack it first"),
-        (bz2.compress(b"PK\x03\x04 4711"), "is a zip archive: unpack it first"),
-        (lzma.compress(gzip.compress(b"a,b\n4711,2\n")), "is compressed twice: unpack it first"),
-        (gzip.compress(b'{"wage": 4711}'), "is JSON: save it as CSV"),
-        ('[{"wage": 4711}]'.encode("utf-16"), "is JSON: save it as CSV"),
-        (b'{"wage": 4711, "age": 3}\n{"wage": 2, "age": 3}\n', "is JSON: save it as CSV"),
-        (b'[{"wage": 4711}]', "is JSON: save it as CSV"),
-        (b'\xef\xbb\xbf \n[["wage", 4711]]', "is JSON: save it as CSV"),
-        (b"<?xml version='1.0'?><wage>4711</wage>", "is XML or HTML: save it as CSV"),
+        (gzip.compress(b"PAR1 4711"), "is Parquet, compressed with gzip; unpack it first"),
+        (bz2.compress(b"PK\x03\x04 4711"), "is a zip archive; unpack it first"),
+        (lzma.compress(gzip.compress(b"a,b\n4711,2\n")), "is compressed twice; unpack it first"),
+        (gzip.compress(b'{"wage": 4711}'), "is JSON; save it as CSV"),
+        ('[{"wage": 4711}]'.encode("utf-16"), "is JSON; save it as CSV"),
+        (b'{"wage": 4711, "age": 3}\n{"wage": 2, "age": 3}\n', "is JSON; save it as CSV"),
+        (b'[{"wage": 4711}]', "is JSON; save it as CSV"),
+        (b'\xef\xbb\xbf \n[["wage", 4711]]', "is JSON; save it as CSV"),
+        (b"<?xml version='1.0'?><wage>4711</wage>", "is XML or HTML; save it as CSV"),
         (b">\x04\x10 4711,b\n1,2\n", "neither Parquet nor UTF-8 text"),
-        (b"PK\x03\x04abc", "is a zip archive: unpack it first"),
+        (b"PK\x03\x04abc", "is a zip archive; unpack it first"),
         ("a,b\n1,2\n".encode("utf-16-be"), "neither Parquet nor UTF-8 text"),
-        ("größe,b\n1,2\n".encode("latin-1"), "not UTF-8: name its encoding, such as --encoding latin-1"),
+        ("größe,b\n1,2\n".encode("latin-1"), "not UTF-8; give its encoding, such as --encoding latin-1"),
         (b"PAR1 4711 broken", "could not be read as Parquet"),
-        (b",,\n1,2,3\n", "has no names"),
+        (b",,\n1,2,3\n", "has no column names"),
         (b",4711,5\n1,2,3\n", "holds numbers"),
         (b"a, b ,b\n1,2,3\n", "two columns called 'b'"),
         (b'a,"b\n4711,5\n', "a quote that is not closed"),
@@ -81,7 +81,7 @@ def test_words_in_a_record_do_not_change_the_format(tmp_path):
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert "save the data in a file, or give -" in message(open_file, tmp_path / "pipe")
+    assert "save the data in a file, or use -" in message(open_file, tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("content", ["a,b\n", "a,b", "\n\na,b\r\n", "\ufeffa,b\n\n\n"])

@@ -94,7 +94,7 @@ def test_a_new_key_in_the_last_record_adds_no_column(tmp_path):
     path = write(tmp_path / "t.jsonl", '{"a": 1}\n{"a": 2, "secret": 3}\n')
     assert list(open_file(path, columns=["a"]).columns) == ["a"]
     said = message(open_file, path)
-    assert said == f"{path} has no header: name its columns with --features"
+    assert said == f"{path} has no header; name its columns with --features (columns= in Python)"
 
 
 def test_a_line_that_is_too_long_is_a_record(tmp_path, monkeypatch):
@@ -116,7 +116,7 @@ def test_what_is_taken_for_json_lines(tmp_path):
     ]:
         assert format_of(write(tmp_path / name, content)) is known, name
     for name, content in [("t.csv", '{"a": 1}'), ("t.json", '[{"a": 1}]'), ("t.json", '{\n  "a": 1\n}')]:
-        assert "is JSON: save it as" in message(open_file, write(tmp_path / name, content))
+        assert "is JSON; save it as" in message(open_file, write(tmp_path / name, content))
 
 
 def test_what_the_first_record_holds_does_not_change_the_format(tmp_path):

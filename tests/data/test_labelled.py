@@ -253,7 +253,7 @@ def test_damaged_files(tmp_path, end, capfd):
     path = made(tmp_path, end, {"A": np.arange(500.0), "T": ["zq7x"] * 500})
     content = path.read_bytes()
     names = {"dta": "Stata", "sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "xpt": "SAS"}
-    said = f"{path} could not be read as a file of {names[end]}"
+    said = f"{path} could not be read as {names[end]}"
     assert message(open_file, write(path, content[:300])) == said
     if end not in ("xpt", "sav"):  # which do not say how many records there are, or end like this
         assert message(read, write(path, content[:-700])) == said
@@ -263,7 +263,7 @@ def test_damaged_files(tmp_path, end, capfd):
 def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setattr("privreg.data.files.find_spec", lambda name: None)
     path = made(tmp_path, "dta", {"a": [1.0]})
-    assert message(open_file, path) == f"{path} is a Stata file: pip install 'privreg[formats]'"
+    assert message(open_file, path) == f"{path} is a Stata file; to read it, run pip install 'privreg[formats]'"
 
 
 def test_pandas_is_not_needed(tmp_path):

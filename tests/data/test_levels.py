@@ -35,7 +35,7 @@ def test_levels_that_came_with_a_type_are_data(table):
     taken = settle(types, "dtype")
     assert taken.to_find == []
     assert taken.columns["u"].levels == ("a", "b")
-    assert taken.notes == ("The levels of t, u came with the data's type and are taken as public.",)
+    assert taken.notes == ("The levels of t, u are taken from the type of the column and treated as public.",)
     declared = settle(types, {"t": ["b", "a"], "u": ["a"]})
     assert (declared.to_find, declared.notes) == ([], ())
     assert [declared.columns[name].levels for name in "tu"] == [("b", "a"), ("a",)]
@@ -43,7 +43,7 @@ def test_levels_that_came_with_a_type_are_data(table):
 
 def test_what_is_taken_as_public_is_said_in_the_result():
     frame, y = pd.DataFrame({"t": pd.Categorical(VALUES), "x": 1.0}), np.arange(60.0)
-    said = "The levels of t came with the data's type and are taken as public."
+    said = "The levels of t are taken from the type of the column and treated as public."
     assert said in DPKendall(1, 1.0, 1e-6, categories="dtype").fit(frame, y).warnings_
     assert said not in DPKendall(1, 1.0, 1e-6, categories={"t": ["a", "b"]}).fit(frame, y).warnings_
 
@@ -60,11 +60,11 @@ def test_levels_that_were_written_down_before_there_was_data_are_public(tmp_path
 
 def test_types_without_levels_for_the_whole_column(tmp_path):
     polars = pl.DataFrame({"t": pl.Series(["secret"], dtype=pl.Categorical)})
-    with pytest.raises(SchemaError, match="column 't' has no levels in its type that hold for the whole column"):
+    with pytest.raises(SchemaError, match="the type of column 't' does not list the levels of the whole column"):
         public_schema(kind_of(polars).types(polars, None, None))
     with pytest.raises(
         ValueError,
-        match=r'^categories must be "dtype" or levels by column, got "types"$'.replace('"t', "'t").replace(
+        match=r'^categories must be "dtype" or a dict of levels by column, got "types"$'.replace('"t', "'t").replace(
             's"$', "s'$"
         ),
     ):

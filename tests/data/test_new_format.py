@@ -107,7 +107,7 @@ def test_the_format_is_known_by_its_name_alone(toys):
     assert files.header_names(toys / "people.toy") is None
     assert isinstance(files.open_file(toys / "people.toy"), ToyFile)
     (toys / "people.toy").rename(toys / "people.txt")
-    with pytest.raises(SchemaError, match="is JSON: save it as"):
+    with pytest.raises(SchemaError, match="is JSON; save it as"):
         files.open_file(toys / "people.txt")
 
 
@@ -115,7 +115,7 @@ def test_messages_list_the_formats(toys):
     (toys / "x.json").write_text('[{"a": 1}]')
     (toys / "x.bin").write_bytes(b"\x01\x02\n")
     for name, said in {
-        "x.json": "is JSON: save it as CSV (UTF-8), Parquet or Toy first",
+        "x.json": "is JSON; save it as CSV (UTF-8), Parquet or Toy first",
         "x.bin": "is neither Toy nor Parquet nor UTF-8 text",
     }.items():
         with pytest.raises(SchemaError) as caught:

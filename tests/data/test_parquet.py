@@ -112,7 +112,7 @@ def test_identifiers_are_not_rounded(tmp_path):
         assert read_identities(got[name]).tolist() == [0, 1]
     write(b, {"i": pa.array([1], pa.int32()), "d": pa.array([exact[1]], pa.decimal128(20, 3)), "x": [1.0]})
     table = ParquetTable(tmp_path)
-    said = f"column 'i' is of type int32 in {b}, but int64 in {a}; write one type in all files"
+    said = f"column 'i' is of type int32 in {b}, but int64 in {a}; use one type in all files"
     assert message(table.read, ["i", "x"], ["i"]) == said
     assert "decimal128(20, 3)" in message(table.batches, ["d"], ["d"])
     assert everything(table, ["i", "d"]).schema.types == [pa.float64(), pa.float64()]
@@ -170,7 +170,7 @@ def test_files_that_change_or_vanish(tmp_path):
     table = ParquetTable(tmp_path)
     parts = table.parts
     write(b, {"x": [2.0, 3.0]})
-    said = f"{b} has changed since its columns were looked at; start again"
+    said = f"{b} has changed since it was opened; open it again"
     for read in (lambda: table.read(["x"]), lambda: list(table.part_tables(parts[1], ["x"]))):
         assert message(read) == said
     assert next(table.batches(["x"]))["x"].to_pylist() == [1.0]

@@ -100,7 +100,7 @@ def test_folders_hide_some_names(folder):
 
 
 def test_no_file(tmp_path):
-    assert message(open_file, tmp_path) == f"{tmp_path} is a folder without files that end in .parquet, .parq or .pq"
+    assert message(open_file, tmp_path) == f"{tmp_path} is a folder with no files that end in .parquet, .parq or .pq"
     for pattern in ("*.parquet", "no/*/x.parquet", "[ab]?"):
         assert message(open_file, tmp_path / pattern) == f"{tmp_path / pattern} matches no file"
         assert message(ParquetTable, str(tmp_path / pattern)) == f"{tmp_path / pattern} matches no file"
@@ -148,8 +148,10 @@ def test_columns_in_folder_names_are_refused(tmp_path):
         write(tmp_path / "data" / f"year={year}" / "a.parquet", {"x": [1.0]})
     for pattern in ("data", "data/*/*.parquet", "data/**", "data/year=*/a.parquet"):
         said = message(open_file, tmp_path / pattern)
-        assert said.startswith(f"{tmp_path / pattern} has folders called year=…, but columns kept in folder names are ")
-        assert "write 'year' into the files as a column, or give a list of files" in said
+        assert said.startswith(
+            f"{tmp_path / pattern} has folders called year=…, but columns stored in folder names are "
+        )
+        assert "add 'year' to the files as a column, or pass a list of files" in said
         assert "202" not in said.replace(str(tmp_path), "")
     for one in ("data/year=2020", "data/year=2021/*.parquet", "data/year=2021/a.parquet"):
         assert len(open_file(tmp_path / one).parts) == 1

@@ -46,7 +46,7 @@ def test_every_file_has_every_column(tmp_path):
 )
 def test_kinds_agree(tmp_path, first, second, kinds):
     a, b = two(tmp_path, {"c": first, "x": [1]}, {"c": second, "x": [1]})
-    said = f"column 'c' is of kind {kinds[1]!r} in {b}, but {kinds[0]!r} in {a}; write one kind in all files"
+    said = f"column 'c' is of kind {kinds[1]!r} in {b}, but {kinds[0]!r} in {a}; use one kind in all files"
     assert message(ParquetTable, tmp_path) == said
 
 
@@ -85,7 +85,7 @@ def test_other_types_that_differ_are_refused_where_they_are_used(tmp_path):
     table = ParquetTable([a, b])
     assert table.columns == {"x": "number", "t": "timestamp", "c": "category"}
     assert everything(table, ["x"])["x"].to_pylist() == [1, 2]
-    said = f"column 't' is of type timestamp[us] in {b}, but timestamp[ms] in {a}; write one type in all files"
+    said = f"column 't' is of type timestamp[us] in {b}, but timestamp[ms] in {a}; use one type in all files"
     for read in (table.read, table.batches, lambda *given: table.part_tables(table.parts[0], *given)):
         assert message(read, ["x", "t"]) == said
     assert "column 'c' is of type" in message(table.read, ["c"])

@@ -17,7 +17,7 @@ from privreg import PrivateLinearRegression, load_schema
 from privreg.data.files import open_file
 
 FILES = Path(__file__).with_name("files")
-UNKNOWN = "found out by the fit"
+UNKNOWN = "determined by the fit"
 SPEND = ("--epsilon", "3", "--yes")
 
 
@@ -61,9 +61,7 @@ def test_values_of_files_that_other_people_wrote():
     }
     missing = open_file(FILES / "data_missing.dta")
     assert set(missing.read(list(missing.columns)).to_pylist()[0].values()) == {None}
-    assert "is empty: put the names of the columns there" in refused(
-        "check", FILES / "yyyy-mm-dd.xls", "--target", "a", *SPEND
-    )
+    assert "is empty; put the column names there" in refused("check", FILES / "yyyy-mm-dd.xls", "--target", "a", *SPEND)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +172,7 @@ def test_json_lines_needs_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.jsonl").write_text('{"a": 1, "b": 2, "secret": 3}\n')
     said = refused("check", "t.jsonl", "--target", "a", *SPEND)
-    assert said == "privreg check: t.jsonl has no header: name its columns with --features\n"
+    assert said == "privreg check: t.jsonl has no header; name its columns with --features (columns= in Python)\n"
     run("check", "t.jsonl", "--target", "a", "--features", "b", "--person", "who", *SPEND)
 
 

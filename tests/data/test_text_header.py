@@ -43,10 +43,10 @@ def test_blanks_in_the_header_line_are_cells(tmp_path):
 @pytest.mark.parametrize(
     ("header", "names", "notes"),
     [
-        ('"","a","b"', ["a", "b"], ("Column 1 has no name and is ignored.",)),  # write.csv of R
-        (",a,b", ["a", "b"], ("Column 1 has no name and is ignored.",)),  # to_csv of pandas
-        ("a,  ,b,", ["a", "b"], ("Columns 2, 4 have no names and are ignored.",)),
-        ("a" + "," * 12, ["a"], ("Columns 2, 3, 4, 5, 6, 7, 8, 9, … have no names and are ignored.",)),
+        ('"","a","b"', ["a", "b"], ("Column 1 has no name and is left out.",)),  # write.csv of R
+        (",a,b", ["a", "b"], ("Column 1 has no name and is left out.",)),  # to_csv of pandas
+        ("a,  ,b,", ["a", "b"], ("Columns 2, 4 have no names and are left out.",)),
+        ("a" + "," * 12, ["a"], ("Columns 2, 3, 4, 5, 6, 7, 8, 9, … have no names and are left out.",)),
         ("Unnamed: 0,a", ["Unnamed: 0", "a"], ()),
     ],
 )

@@ -118,7 +118,7 @@ NOT_ALLOWED = [
 @pytest.mark.parametrize("name", NOT_ALLOWED)
 def test_other_encodings_are_refused(tmp_path, name):
     path = write(tmp_path / "x.csv", "a,b\n1,2\n")
-    with pytest.raises(ValueError, match="use utf-8, utf-16, latin-1, cp1252 or another one with one byte"):
+    with pytest.raises(ValueError, match="use utf-8, utf-16, latin-1, cp1252 or another single-byte"):
         open_file(path, name)
 
 
@@ -141,24 +141,24 @@ def test_every_byte_of_a_usable_encoding_stands_alone():
 
 def test_only_text_has_an_encoding(tmp_path):
     path = write(tmp_path / "x.parquet", b"PAR1")
-    assert message(open_file, path, "latin-1") == (
-        f"{path} is Parquet, which has an encoding of its own: leave the encoding out"
-    )
+    assert message(open_file, path, "latin-1") == (f"{path} is Parquet, which has its own encoding; omit the encoding")
 
 
 def test_utf_16_without_a_mark(tmp_path):
     path = write(tmp_path / "x.csv", ROWS.encode("utf-16-le"))
-    assert "has no byte order mark: the encoding is utf-16-le or utf-16-be" in message(open_file, path, "utf-16")
+    assert "has no byte order mark; if it is UTF-16, give the encoding as utf-16-le or utf-16-be" in message(
+        open_file, path, "utf-16"
+    )
     assert "neither Parquet nor UTF-8 text" in message(open_file, path)
 
 
 def test_a_header_in_another_encoding_than_the_one_named(tmp_path):
     path = write(tmp_path / "x.csv", b"a,gr\x81\n1,2\n")
     said = f"the header line of {path} is not"
-    assert message(open_file, path).startswith(f"{said} UTF-8: name its encoding, such as --encoding latin-1")
-    assert message(open_file, path, "cp1252") == f"{said} cp1252: is that its encoding?"
+    assert message(open_file, path).startswith(f"{said} UTF-8; give its encoding, such as --encoding latin-1")
+    assert message(open_file, path, "cp1252") == f"{said} cp1252; check the encoding"
     units = write(tmp_path / "y.csv", "a,\ud800\n".encode("utf-16-le", "surrogatepass"))
-    assert "is not utf-16-le: is that its encoding?" in message(open_file, units, "utf-16-le")
+    assert "is not utf-16-le; check the encoding" in message(open_file, units, "utf-16-le")
 
 
 def test_hostile_text_takes_no_longer(tmp_path):

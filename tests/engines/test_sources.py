@@ -171,7 +171,10 @@ def test_the_table_is_read_as_it_was_made(expected, frame):
         "town": CATEGORY, "code": NUMBER, "pay": NUMBER, "flag": "boolean",
     }  # fmt: skip
     assert schema.columns[0].levels[0] == "Ayr"
-    assert set(schema.left_out) == {"no value is common enough", "almost no values"}
+    assert set(schema.left_out) == {
+        "no value is common enough to be found at this budget",
+        "almost all values are missing",
+    }
     complete = frame["pay"].notna() & (frame["code"] != "x")
     assert len(records) == int(complete.sum())
     assert names == [*(f"town={level}" for level in schema.columns[0].levels[1:]), "code", "pay", "flag=True"]
@@ -328,7 +331,7 @@ def test_a_file_in_which_every_line_is_odd(tmp_path, line):
     assert schema.features == []
     assert_left_out(schema, ["a", "b"])
     assert schema.warnings == (
-        "Most records have no number in the target column: is it the right one, and the separator?",
+        "Most records have no number in the target column: check the target, and the separator of the file.",
     )
     engine = source.open(schema)
     assert engine.n_records == 0
@@ -376,7 +379,7 @@ def test_a_column_in_which_everything_is_missing(name, frame, expected, tmp_path
 
 def assert_left_out(schema, names):
     """By what noisy counts say, which may be one of two reasons."""
-    assert set(schema.left_out) <= {"almost no values", "too many missing values"}
+    assert set(schema.left_out) <= {"almost all values are missing", "too many values are missing"}
     assert [column.name for column in schema if column.left_out] == names
 
 
@@ -392,7 +395,7 @@ def test_a_word_for_missing_values_that_is_a_declared_level_is_not_missing():
     """Else a column in which most are "NA" (North America) would be left out as half empty."""
     frame = pd.DataFrame({"area": ["NA"] * 700 + ["EU"] * 200 + [None] * 100})
     types, source = open_source(frame, np.zeros(1000), OpenOptions())
-    for levels, left_out in ((["NA", "EU"], ""), (["US", "EU"], "too many missing values")):
+    for levels, left_out in ((["NA", "EU"], ""), (["US", "EU"], "too many values are missing")):
         account = AdaptiveAccount(BUDGET, noise_for(3), extra_delta=5e-7)
         (column,) = read(account, source, settle(types, {"area": levels}), FIXED)
         assert column.left_out == left_out

@@ -131,9 +131,9 @@ def test_check_tells_what_fit_would_do(make):
     assert found.formula == FORMULA
     assert found.where == WHERE
     assert found.target == "log(pay)"
-    assert found.columns == {"age": "number", "town": "found out by the fit", "flag": "yes or no"}
+    assert found.columns == {"age": "number", "town": "determined by the fit", "flag": "yes or no"}
     assert f"Formula: {FORMULA}" in str(found)
-    assert f"Only records with {WHERE} would be used." in str(found)
+    assert f"Only records where {WHERE} would be used." in str(found)
     for wrong in ("pay ~ agee", "pay ~ age - 1", "pay ~ scale(age)"):
         with pytest.raises(FormulaError) as checked:
             make().check(FRAME, formula=wrong)
@@ -149,16 +149,19 @@ MISTAKES = {
     "where without a formula": ({"y": "pay", "where": "age + 1"}, "is not a condition"),
     "no text": ({"formula": 3}, "formula must be text, got int"),
     "where is no text": ({"y": "pay", "where": True}, "where must be text, got bool"),
-    "two targets": ({"y": "pay", "formula": "pay ~ age"}, "a formula has the target on its left side; leave y out"),
-    "people in the formula": ({"formula": "pay ~ id", "groups": "id"}, "'id' names people, so it cannot be in"),
-    "people in the target": ({"formula": "log(id) ~ .", "groups": "id"}, "'id' names people, so it"),
-    "no such people": ({"formula": "pay ~ age", "groups": "idd"}, "there is none called 'idd'"),
-    "no such target": ({"y": "pya"}, "there is none called 'pya'"),
-    "no such people beside y": ({"y": "pay", "groups": "idd"}, "there is none called 'idd'"),
+    "two targets": (
+        {"y": "pay", "formula": "pay ~ age"},
+        "the formula has the target on its left side; do not pass y as well",
+    ),
+    "people in the formula": ({"formula": "pay ~ id", "groups": "id"}, "'id' identifies people, so it cannot be in"),
+    "people in the target": ({"formula": "log(id) ~ .", "groups": "id"}, "'id' identifies people, so it"),
+    "no such people": ({"formula": "pay ~ age", "groups": "idd"}, "it has no column 'idd'"),
+    "no such target": ({"y": "pya"}, "it has no column 'pya'"),
+    "no such people beside y": ({"y": "pay", "groups": "idd"}, "it has no column 'idd'"),
     "no intercept": ({"formula": "pay ~ 0 + age"}, "without an intercept"),
     "no target": ({}, "requires y to be passed"),
     "base of a boolean": ({"formula": "pay ~ C(flag, base='x')"}, "'x' is not a level of column 'flag'"),
-    "both ways": ({"formula": "pay ~ C(age) + log(age)"}, "used as a category and as a number"),
+    "both ways": ({"formula": "pay ~ C(age) + log(age)"}, "used both as a category and as a number"),
     "monster": ({"formula": "pay ~ (age + town + flag + note)**9"}, "more than 1,000 terms"),
     "list": ({"formula": "pay ~ age", "where": "pairs == 'a'"}, "column 'pairs' is of type"),
 }
@@ -184,7 +187,7 @@ def test_a_mistake_costs_nothing(case, tmp_path):
 @pytest.mark.parametrize("options", [{"formula": "x0 ~ x1"}, {"y": "x0"}, {"y": np.zeros(9), "where": "x1 > 0"}])
 @pytest.mark.parametrize("X", [np.zeros((9, 2)), [[1, 2]] * 9])
 def test_arrays_have_no_names(options, X):
-    with pytest.raises(SchemaError, match=r"X has no names of columns, which a formula, .* needs: pass a table"):
+    with pytest.raises(SchemaError, match=r"X has no column names, which a formula, .* needs; pass a data frame"):
         PrivateLinearRegression(1.0).fit(X, **options)
 
 
@@ -321,7 +324,7 @@ def test_what_cannot_be_undone_is_refused():
         with pytest.raises(ValueError, match=words):
             found.predict(FRAME, inverse=True)
     found = PrivateLinearRegression(8.0, random_state=1).fit(FRAME[["age", "pay"]], "pay")
-    with pytest.raises(ValueError, match="inverse undoes the function of a target"):
+    with pytest.raises(ValueError, match="inverse undoes a function of the target"):
         found.predict(FRAME, inverse=True)
 
 
@@ -336,7 +339,7 @@ def test_a_schema_serves_many_formulas():
         assert found.schema_.formula.text == formula
         again = fitted(formula=formula, schema=found.schema_)
         assert again.coef_.tobytes() == found.coef_.tobytes()
-    with pytest.raises(SchemaError, match=r"the schema has no levels of 'age'; read the table with C\(age\)"):
+    with pytest.raises(SchemaError, match=r"the schema has no levels for C\(age\); fit without a schema to find them"):
         fitted(formula="pay ~ C(age)", schema=schema)
     with pytest.raises(SchemaError, match="'Rome' is not a level of column 'town'"):
         fitted(formula="pay ~ C(town, base='Rome')", schema=schema)

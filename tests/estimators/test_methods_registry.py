@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from privreg._theme import LIGHT
 from privreg.cli.app import app
 from privreg.errors import DataError
 from privreg.estimators.methods import METHODS, REGISTRY, Method, make_method, private_methods, what_it_does
@@ -24,7 +25,7 @@ DATA_SETS = {7: "made_up", 8: "another"}
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
-    method = Method("toy", "toy_method:Toy", ABOUT, ("ridge",), label="to\ny", colour="#123456")
+    method = Method("toy", "toy_method:Toy", ABOUT, ("ridge",), label="to\ny", colour="series7")
     monkeypatch.setitem(REGISTRY, "toy", method)
 
 
@@ -94,8 +95,8 @@ def test_charts_have_its_colour():
             return {"toy": dict.fromkeys(self.epsilons, (0.1, 0.5, 0.9))}
 
     axes = sweep_chart(Two(), 5).figure.axes[0]
-    assert axes.lines[0].get_color() == "#123456"
-    assert [text.get_text() for text in axes.texts] == ["to\ny"]
+    assert axes.lines[-1].get_color() == LIGHT["series7"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["to\ny"]
 
 
 def test_variants_are_for_the_evaluation_only():

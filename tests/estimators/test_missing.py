@@ -94,7 +94,7 @@ def test_a_half_empty_column_is_left_out_by_name():
     half = frame.assign(half=np.where(np.arange(N) % 2, np.nan, 1.0), word=np.where(np.arange(N) % 2, "", "x"))
     model = PrivateLinearRegression(5.0, random_state=1).fit(half, pay)
     assert model.schema_.left_out == {HALF_EMPTY: ["half", "word"]}
-    assert "half, word: too many missing values; left out." in model.warnings_
+    assert "half, word: too many values are missing; left out." in model.warnings_
     assert model.n_records_ == pytest.approx(N, rel=0.02)  # it costs no record
     assert model._names == ["age", "town=Bath", "town=Cork", "half", "word"]
     assert model.coef_[3:].tolist() == [0.0, 0.0]
@@ -129,7 +129,7 @@ def test_what_is_missing_in_a_column_that_is_left_out_is_not_missing():
     frame, pay, _ = table(0.0)
     frame["id"] = [None if i % 5 == 0 else f"p{i}" for i in range(N)]
     model = PrivateLinearRegression(5.0, random_state=1).fit(frame, pay)
-    assert model.schema_.columns[2].left_out == "no value is common enough"
+    assert model.schema_.columns[2].left_out == "no value is common enough to be found at this budget"
     assert model.n_records_ == pytest.approx(N, rel=0.02)
     assert np.isfinite(model.predict(frame.assign(id=None))).all()
 

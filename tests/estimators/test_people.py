@@ -84,9 +84,9 @@ def test_a_ledger_for_people_takes_them(make, tmp_path):
     assert (entry.unit, entry.state) == ("person by person", "finished")
     assert entry.receipt["unit"] == model.receipt_.unit == "one person, at most 2 rows"
     assert model.receipt_.delta <= 0.9 * DELTA  # the ledger keeps a part
-    with pytest.raises(LedgerError, match="since its first entry"):
+    with pytest.raises(LedgerError, match="as its first entry decided"):
         make(EPSILON, DELTA, **options).fit(TOWNS, Y)
-    with pytest.raises(LedgerError, match="since its first entry"):
+    with pytest.raises(LedgerError, match="as its first entry decided"):
         make(EPSILON, DELTA, **options).fit(TOWNS, Y, groups=PEOPLE.rename("household"))
     assert len(ledger.history()) == 1
 

@@ -83,11 +83,13 @@ def test_levels_of_a_type_are_public_only_if_it_is_said():
         assert settled(frame) == {"c": None}
         public, _ = opened(frame, categories="dtype")
         assert public.columns == {"c": Column("c", "category", levels=tuple(levels), reference=0)}
-        assert public.schema.warnings == ("The levels of c came with the data's type and are taken as public.",)
+        assert public.schema.warnings == (
+            "The levels of c are taken from the type of the column and treated as public.",
+        )
     enum = pl.DataFrame({"c": pl.Series(["a", "b"], dtype=pl.Enum(levels))})
     assert settled(enum) == {"c": Column("c", "category", levels=tuple(levels), reference=0)}
     assert opened(enum)[0].notes == ()
-    with pytest.raises(SchemaError, match="column 'c' has no levels in its type that hold for the whole column"):
+    with pytest.raises(SchemaError, match="the type of column 'c' does not list the levels of the whole column"):
         settled(pl.DataFrame({"c": pl.Series(["a", "b"], dtype=pl.Categorical)}), categories="dtype")
 
 
@@ -105,7 +107,7 @@ def test_declarations_come_before_types():
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ({"categories": "dtypes"}, 'categories must be "dtype" or levels by column'),
+        ({"categories": "dtypes"}, 'categories must be "dtype" or a dict of levels by column'),
         ({"categories": {"nobody": ["a"]}}, "categories were declared for 'nobody', but the table has no such feature"),
         ({"ranges": {"nobody": (0, 1)}}, "a range was declared for 'nobody', but the table has no such feature"),
         ({"categories": {"text": []}}, "column 'text' is a category without levels"),
@@ -134,7 +136,9 @@ def test_without_delta_there_is_no_discovery(make):
     frame = pd.DataFrame({"age": [1.0, 2.0], "town": ["a", "b"], "job": ["c", "d"]})
     selector = make(2, random_state=1)
     assert selector.delta == 0
-    with pytest.raises(ValueError, match="delta must be positive to find out what is in town, job; or declare levels"):
+    with pytest.raises(
+        ValueError, match="delta must be positive to find out what is in town, job; otherwise declare levels"
+    ):
         selector.fit(frame, [1.0, 2.0])
     assert not hasattr(selector, "receipt_")
     with pytest.raises(ValueError, match="delta must be positive to find out what is in the columns"):

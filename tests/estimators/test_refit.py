@@ -157,7 +157,7 @@ def test_the_unit_is_decided_anew_at_every_fit(named, ledger):
     model.fit(FRAME, Y, groups=named(IDS, "person"))
     assert ledger.status("d")[0].unit == "person by person"
     for other in (IDS, list(IDS), named(IDS, "household"), None):
-        with pytest.raises(LedgerError, match="since its first entry"):
+        with pytest.raises(LedgerError, match="as its first entry decided"):
             model.fit(FRAME, Y, groups=other)
     model.fit(FRAME, Y, groups=named(IDS, "person"))
     assert len(ledger.history("d")) == 2

@@ -238,7 +238,7 @@ def test_an_array_does_not_stand_for_categories(regressor):
     X, y = table()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(town="Oslo", flag=True)
     model = small(regressor, categories={"town": ["Oslo", "Rome"]}).fit(frame, y)
-    with pytest.raises(ValueError, match=r"column 'town' .* is a category: pass a data frame"):
+    with pytest.raises(ValueError, match=r"column 'town' .* is a category; pass a data frame"):
         model.predict(X)
     for odd in (frame[["a"]].assign(b=True), pd.DataFrame({0: X[:, 0], 1: True})):
         model = small(regressor, categories=None).fit(odd, y)

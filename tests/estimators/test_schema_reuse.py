@@ -122,12 +122,12 @@ def test_files_that_are_no_schema(tmp_path):
     for content, reason in (
         ("", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
-        ("[]", "it is neither a privreg schema nor a model"),
-        ("{}", "it is neither a privreg schema nor a model"),
+        ("[]", "it is neither a privreg schema nor a privreg model"),
+        ("{}", "it is neither a privreg schema nor a privreg model"),
         ('{"schema": 3}', "expected the fields records"),
-        (whole.replace('"version": 1', '"version": 2'), "it is of another version"),
-        (whole.replace('"number"', '"colour"'), "column 'age': no such kind"),
-        (whole.replace('"target_mark": "."', '"target_mark": ";"'), "target_mark must be a point or a comma"),
+        (whole.replace('"version": 1', '"version": 2'), "it was written by another version of privreg"),
+        (whole.replace('"number"', '"colour"'), "column 'age': unknown kind"),
+        (whole.replace('"target_mark": "."', '"target_mark": ";"'), "target_mark must be a period or a comma"),
     ):
         file.write_text(content)
         with pytest.raises(SchemaError) as caught:
@@ -153,13 +153,19 @@ def test_a_number_that_is_too_large_is_no_schema(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"schema": Schema.numbers(["age", "town"])}, "the schema has no column 'id': it was read from another table"),
+        (
+            {"schema": Schema.numbers(["age", "town"])},
+            "the schema has no column 'id'; it was read from a different table",
+        ),
         ({"schema": {"age": "number"}}, "schema must be a privreg.Schema, got dict"),
         ({"schema": "schema.json"}, "schema must be a privreg.Schema, got str"),
-        ({"missing": "fill"}, "filling missing values in needs a schema that was read with missing=fill"),
-        ({"categories": {"town": ["Ayr"]}}, "schema has levels and ranges of its own; leave categories and ranges out"),
-        ({"categories": "dtype"}, "schema has levels and ranges of its own"),
-        ({"ranges": {"age": (0, 120)}}, "schema has levels and ranges of its own"),
+        ({"missing": "fill"}, 'missing="fill" needs a schema that was read with missing="fill"'),
+        (
+            {"categories": {"town": ["Ayr"]}},
+            "the schema has its own levels and ranges; do not pass categories or ranges as well",
+        ),
+        ({"categories": "dtype"}, "the schema has its own levels and ranges"),
+        ({"ranges": {"age": (0, 120)}}, "the schema has its own levels and ranges"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_spent(make, options, message, tmp_path):
@@ -187,7 +193,7 @@ def test_a_schema_that_was_read_for_filling_serves_both(tmp_path):
 
 
 def test_a_reader_makes_schemas_and_takes_none():
-    with pytest.raises(ValueError, match="a SchemaReader makes a schema; leave schema out"):
+    with pytest.raises(ValueError, match="a SchemaReader makes a schema; do not pass one"):
         SchemaReader(schema=Schema.numbers(3)).fit(X)
 
 
@@ -198,7 +204,7 @@ def test_a_schema_may_be_changed_by_hand():
     changed = replace(schema, columns=(age, replace(town, reference=1), identity))
     model = PrivateLinearRegression(3.0, schema=changed, random_state=2).fit(X, Y)
     assert model.selected_features_ == ["age", "town=Ayr", "town=Cork"]
-    assert "Levels are compared with a reference: town with Bath." in str(model.summary())
+    assert "Reference level: town = Bath." in str(model.summary())
 
 
 def test_numbers_alone_need_nothing():

@@ -159,7 +159,7 @@ def test_hostile_levels_are_levels(hostile):
     predicted = model.predict(frame)
     by_level = pd.Series(predicted).groupby(frame["town"].map(LEVELS.index)).mean()
     assert by_level.is_monotonic_increasing  # each has a coefficient of its own
-    assert model.schema_.left_out == {"too many missing values": [ANSI]}
+    assert model.schema_.left_out == {"too many values are missing": [ANSI]}
 
 
 def test_hostile_names_and_levels_are_shown_escaped_and_shortened(hostile):
@@ -280,5 +280,5 @@ def test_a_date_is_said_to_count_days():
     day = rng.integers(0, 20_000, 5000)
     frame = pd.DataFrame({"when": (np.datetime64("1970-01-01") + day).astype(str), "x": rng.normal(size=5000)})
     model = PrivateLinearRegression(5.0, 1e-6, random_state=0).fit(frame, day / 1000 + rng.normal(size=5000))
-    assert "when: in days since 1970-01-01." in str(model.summary())
+    assert "when: measured in days since 1970-01-01." in str(model.summary())
     assert model.coef_[0] == pytest.approx(0.001, rel=0.2)

@@ -90,7 +90,7 @@ def test_a_service_without_a_home_can_fit(package, tmp_path):
     before = [*sorted(tmp_path.rglob("*")), *sorted(package.parent.rglob("*"))]
     done = run(package, FIT, "fit", data, "--target", "y", "--epsilon", "1")
     assert done.returncode == 0, done.stderr
-    assert "of ε = 1, δ = 1e-6. Protected: one record." in done.stdout
+    assert "Privacy: spent ε = 1, δ = 1e-6, all of it; protects any one record" in done.stdout
     assert [*sorted(tmp_path.rglob("*")), *sorted(package.parent.rglob("*"))] == before
 
 

@@ -130,7 +130,7 @@ def test_a_frame_of_two_columns_is_refused():
         read_identities(pd.DataFrame({"a": [1], "b": [2]}))
     with pytest.raises(SchemaError, match="1d"):
         read_identities(np.zeros((2, 2)))
-    with pytest.raises(SchemaError, match="one column"):
+    with pytest.raises(SchemaError, match="neither a column nor a table"):
         read_identities(pd.MultiIndex.from_tuples([(1, 2)]))
 
 

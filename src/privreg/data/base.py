@@ -40,8 +40,20 @@ class DataFile:
         return f"{type(self).__name__}({str(self.path)!r})"
 
     def select(self, columns: Sequence[str], named: Sequence[str] = (), unoffered: Sequence[str] = ()) -> Self:
-        """The same rows with these columns only. Those in `named` are used even if many of their values are missing,
-        those in `unoffered` only by a filter.
+        """The same rows with some of the columns.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns to keep.
+        named : list of str, default ()
+            Columns that you asked for by name: they are used even if many of their values are missing.
+        unoffered : list of str, default ()
+            Columns that only a filter uses.
+
+        Returns
+        -------
+        file
         """
         self._check(columns, ())
         chosen = copy(self)
@@ -50,34 +62,103 @@ class DataFile:
         return chosen
 
     def as_numbers(self, columns: Collection[str]) -> Self:  # noqa: ARG002
-        """The same rows; in these columns numbers that have labels are numbers, not categories."""
+        """The same rows, with labelled numbers in some columns read as numbers, not as categories.
+
+        Parameters
+        ----------
+        columns : list of str
+            These columns.
+
+        Returns
+        -------
+        file
+        """
         return self
 
     def type_of(self, column: str) -> "ColumnType":
-        """What the type of a column says. Files without types have text only."""
+        """What the type of a column says. Files without types hold text only.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        ColumnType
+        """
         from privreg.data.raw import type_called
 
         return type_called(self.columns[column])
 
     def levels(self, column: str) -> list[Any] | None:  # noqa: ARG002
-        """The levels that the type of a column has, wherever they come from; None if it has none for all rows."""
+        """The levels that the type of a column has.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list or None
+            None if the type has no levels that hold for all rows.
+        """
         return None
 
     def read(self, columns: Sequence[str], identifiers: Sequence[str] = ()) -> "pa.Table":
-        """All records, of these columns only."""
+        """Read all records.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns to read.
+        identifiers : list of str, default ()
+            Columns that tell people apart: nothing in them is rounded.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
         import pyarrow as pa
 
         self._check(columns, identifiers)
         return pa.concat_tables([self._no_rows(columns, identifiers), *self._tables(columns, identifiers)])
 
     def batches(self, columns: Sequence[str], identifiers: Sequence[str] = ()) -> "Iterator[pa.Table]":
-        """The same rows part by part, in bounded memory."""
+        """Read all records part by part, in bounded memory.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns to read.
+        identifiers : list of str, default ()
+            Columns that tell people apart: nothing in them is rounded.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+        """
         self._check(columns, identifiers)
         return self._tables(columns, identifiers)
 
     @staticmethod
     def writer(sink: BinaryIO, schema: "pa.Schema", name: Path) -> Any:
-        """Something with `write_table` and `close` that writes such tables as a file of this name."""
+        """A writer of files in this format, with the methods `write_table` and `close`.
+
+        Parameters
+        ----------
+        sink : binary file
+            Where to write.
+        schema : pyarrow.Schema
+            The columns of the tables.
+        name : path
+            The name of the file, which may decide the details of the format.
+
+        Returns
+        -------
+        writer
+        """
         raise NotImplementedError
 
     def _check(self, columns: Sequence[str], identifiers: Sequence[str]) -> None:

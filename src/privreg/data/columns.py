@@ -23,7 +23,7 @@ from privreg.errors import SchemaError
 if TYPE_CHECKING:
     from privreg.data.base import DataFile
 
-_NOT_SHOWN = "its columns are not shown, because some names look like values: is its first line a header?"
+_NOT_SHOWN = "its columns are not listed, because some names look like values: is its first line a header?"
 _LISTED = 8  # columns named in a message
 
 
@@ -53,7 +53,7 @@ def choose_columns(
         held = "categories" if file.columns[target] == "category" else file.columns[target]
         raise SchemaError(f"--target: column {target!r} holds {held}, not numbers")
     if person is not None and "<" in file.columns[person]:  # list<…>, struct<…>, map<…>
-        raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier a row")
+        raise SchemaError(f"--person: column {person!r} holds {file.columns[person]}, not one identifier per row")
     levels = {
         name: typed_levels(name, file.columns[name], given) if file.typed else text_levels(name, given)
         for name, given in categories.items()
@@ -81,14 +81,14 @@ def choose_names(
     _check_uses(target, features, drop, person)
     chosen = list(features) or [name for name in columns if name not in (target, person, *drop)]
     if not chosen:
-        raise SchemaError(f"no features are left: {path} has no column besides the target and those left out")
+        raise SchemaError(f"no features are left: {path} has no columns besides the target and those left out")
     for name in categories:
         if name == target:
             raise SchemaError(
-                f"--category: column {name!r} is the target, which must be numbers; levels are for features"
+                f"--category: column {name!r} is the target, which must be numeric; only features can have levels"
             )
         if name not in chosen:
-            raise SchemaError(f"--category: column {name!r} is not one of the features; leave its levels out")
+            raise SchemaError(f"--category: column {name!r} is not a feature; remove its levels")
     return chosen
 
 
@@ -97,7 +97,9 @@ def read_names(option: str, values: Iterable[str], columns: Collection[str]) -> 
     names = []
     for value in values:
         if not value.strip():
-            raise SchemaError(f"{option}: the list of columns is empty; leave it out, or name columns with commas")
+            raise SchemaError(
+                f"{option}: the list of columns is empty; name columns, separated by commas, or omit the option"
+            )
         names += [value] if value in columns else split_list(option, value)
     return names
 
@@ -115,7 +117,7 @@ def unknown_column(option: str, name: str, columns: Iterable[str], path: Path | 
 def _check_uses(target: str | None, features: Sequence[str], drop: Sequence[str], person: str | None) -> None:
     """No column has two uses."""
     if person == target and person is not None:
-        raise SchemaError(f"--person: column {target!r} is the target")
+        raise SchemaError(f"--person: column {target!r} is the target; name the column that identifies people")
     for role, name in (("target", target), ("person", person)):
         if name in drop:
             raise SchemaError(f"--drop: column {name!r} is the {role}; it cannot be left out")
@@ -148,7 +150,7 @@ def split_list(option: str, value: str) -> list[str]:
     try:
         fields = next(csv.reader([value], skipinitialspace=True, strict=True))
     except csv.Error:
-        raise SchemaError(f"{option} {value}: a quote is not closed, or not at the end of a name") from None
+        raise SchemaError(f"{option} {value}: a quote is not closed, or text follows it") from None
     return [field.strip() for field in fields or [""]]
 
 
@@ -196,7 +198,9 @@ def read_ranges(options: Sequence[str], columns: Collection[str], path: Path) ->
 def _all_different(name: str, kind: str, meant: list[Any], levels: Sequence[str]) -> list[Any]:
     for i, value in enumerate(meant):
         if value in meant[:i]:
-            raise SchemaError(f"--category: column {name!r} has the level {levels[i]!r} twice, as the same {kind}")
+            raise SchemaError(
+                f"--category: column {name!r} has the same {kind} twice, again as {levels[i]!r}; remove one"
+            )
     return meant
 
 
@@ -223,8 +227,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
 def _no_level(name: str, kind: str, level: str) -> SchemaError:
     example = {"number": "1,2", "boolean": "true,false"}[kind]
     return SchemaError(
-        f"--category: column {name!r} holds {kind}s, and {level!r} is none; write levels such as "
-        f"--category {shlex.quote(name)}={example}, or leave its levels out"
+        f"--category: column {name!r} holds {kind}s, but {level!r} is not a {kind}; write levels such as "
+        f"--category {shlex.quote(name)}={example}, or omit them"
     )
 
 
@@ -234,9 +238,9 @@ def _add(levels: dict[str, list[Any]], name: str, given: list[Any], option: str)
     times = Counter(given)
     for level in given:
         if isinstance(level, str) and not level.strip():
-            raise SchemaError(f"{option}: column {name!r} has an empty level; a missing value needs no level")
+            raise SchemaError(f"{option}: column {name!r} has an empty level; missing values do not need a level")
         if times[level] > 1:
-            raise SchemaError(f"{option}: column {name!r} has the level {level!r} twice")
+            raise SchemaError(f"{option}: column {name!r} has the level {level!r} twice; remove one")
     levels[name] = given
 
 
@@ -247,13 +251,15 @@ def _json_object(file: Path) -> tuple[tuple[str, Any], ...]:
     except (ValueError, RecursionError):  # no JSON, or not UTF-8
         raise SchemaError(f"--categories {file}: the file is not JSON") from None
     if not isinstance(entries, tuple):
-        raise SchemaError(f'--categories {file}: the file must hold an object like {{"column": ["level", "level"]}}')
+        raise SchemaError(f'--categories {file}: the file must contain an object like {{"column": ["level", "level"]}}')
     return entries
 
 
 def _json_levels(name: str, entry: Any, file: Path) -> list[Any]:
     if type(entry) is not list or not entry or not (_all_text(entry) or all(map(_is_number, entry))):
-        raise SchemaError(f"--categories {file}: the levels of column {name!r} must be a list of text, or of numbers")
+        raise SchemaError(
+            f"--categories {file}: the levels of column {name!r} must be a list of text values or a list of numbers"
+        )
     return entry
 
 

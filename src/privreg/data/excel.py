@@ -37,8 +37,10 @@ class ExcelFile(DataFile):
         self._places = _places(_guarded(path, lambda: next(_rows(found), [])), path, self._name)
         unnamed = [str(i + 1) for i in range(max(self._places.values())) if i not in self._places.values()]
         if unnamed:
-            which = f"column{'s' if unnamed[1:] else ''} {listed(unnamed)}"
-            self.notes = (f"{which.capitalize()} of sheet {self._name!r} left out: no name in the first row.",)
+            which, has, is_ = ("Columns", "have", "are") if unnamed[1:] else ("Column", "has", "is")
+            self.notes = (
+                f"{which} {listed(unnamed)} of sheet {self._name!r} {has} no name in the first row and {is_} left out.",
+            )
         super().__init__(path, dict.fromkeys(self._places, "text"))
 
     def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
@@ -59,7 +61,7 @@ def _sheet(path: Path, name: str | None) -> Any:
     with calamine.CalamineWorkbook.from_object(mended(path) or path) as book:
         names = [each.name for each in book.sheets_metadata if each.typ == calamine.SheetTypeEnum.WorkSheet]
         if not names:
-            raise SchemaError(f"{path} has no sheet with cells")
+            raise SchemaError(f"{path} has no worksheet")
         if name is not None and name not in names:
             raise SchemaError(f"--sheet: no sheet {name!r} in {path}; it has {', '.join(map(repr, names))}")
         return book.get_sheet_by_name(names[0] if name is None else name)
@@ -93,9 +95,11 @@ def _places(header: Sequence[Any], path: Path, sheet: str) -> dict[str, int]:
     cells = [(_text(cell) or "").strip() for cell in header]
     names = [name for name in cells if name]
     if not names:
-        raise SchemaError(f"the first row of sheet {sheet!r} of {path} is empty: put the names of the columns there")
+        raise SchemaError(f"the first row of sheet {sheet!r} of {path} is empty; put the column names there")
     if len(names) > 1 and all(map(is_number, names)):
-        raise SchemaError(f"the first row of sheet {sheet!r} of {path} holds numbers: add a row with names above it")
+        raise SchemaError(
+            f"the first row of sheet {sheet!r} of {path} holds numbers; add a row with column names above it"
+        )
     if twice := named_twice(names):
         raise SchemaError(f"{path} has two columns {twice} in sheet {sheet!r}; rename one of them")
     return {name: place for place, name in enumerate(cells) if name}
@@ -142,7 +146,7 @@ def _guarded(path: Path, function: Callable[[], Any]) -> Any:
     try:
         return function()
     except calamine.PasswordError:
-        raise SchemaError(f"{path} is protected by a password: save it without one") from None
+        raise SchemaError(f"{path} is protected by a password; save it without one") from None
     except (SchemaError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic is no Exception

@@ -75,7 +75,7 @@ def read_expression(words: Sequence[Word], what: str, columns: Collection[str] |
     """The meaning of words. If `columns` are given, names must be among them."""
     text = written(words)
     if len(words) > MOST_WORDS:
-        raise FormulaError(f"{what}: more than {MOST_WORDS} words in one expression")
+        raise FormulaError(f"{what}: an expression has more than {MOST_WORDS} words; shorten it")
     names: list[str] = []
     code: list[str] = []
     for word in words:
@@ -87,11 +87,11 @@ def read_expression(words: Sequence[Word], what: str, columns: Collection[str] |
     except FormulaError:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaError(f"{what}: {shortened(text)} cannot be read") from None
+        raise FormulaError(f"{what}: {shortened(text)} is not a valid expression") from None
     if _depth(tree) > DEEPEST_TREE:
-        raise FormulaError(f"{what}: {shortened(text)} is nested too deep")
+        raise FormulaError(f"{what}: {shortened(text)} is nested too deeply")
     if not any(True for _ in uses(tree)):
-        raise FormulaError(f"{what}: {shortened(text)} has no column in it")
+        raise FormulaError(f"{what}: {shortened(text)} does not contain a column")
     return Expression(text, tree)
 
 
@@ -122,7 +122,7 @@ def _python(word: Word, names: list[str], what: str, columns: Collection[str] | 
         return str(float(word.text)) if isfinite(float(word.text)) else "1e999"
     if word.text in ("=", ":", "~"):
         meant = " (write == to compare)" if word.text == "=" else ""
-        raise FormulaError(f"{what}: {word.text} has no meaning here{meant}")
+        raise FormulaError(f"{what}: {word.text} is not allowed here{meant}")
     return _PYTHON.get(word.text, word.text)
 
 
@@ -137,11 +137,11 @@ def known_function(name: str, what: str) -> str:
         return name
     if bare.removesuffix("_") in _OF_OTHERS:
         raise FormulaError(
-            f"{what}: {name}() looks at the other records, which a formula must not; write numbers instead, as in "
+            f"{what}: {name}() depends on other records, which is not allowed; write fixed numbers instead, as in "
             "I((age - 40)/10)"
         )
     raise FormulaError(
-        f"{what}: there is no function {shortened(name)!r}; there are {', '.join((*FUNCTIONS, 'I', 'C'))}"
+        f"{what}: there is no function {shortened(name)!r}; use one of {', '.join((*FUNCTIONS, 'I', 'C'))}"
     )
 
 
@@ -149,11 +149,11 @@ def no_column(name: str, columns: Collection[str], what: str) -> FormulaError:
     """The error for a name that no column has, with the nearest one, unless names may be a record's values."""
     folded = {column.casefold(): column for column in columns}
     if name.lower() in ("na", "nan", "null", "none"):
-        return FormulaError(f"{what}: no column {name!r}; whether a value is missing, missing(x) tells")
+        return FormulaError(f"{what}: no column {name!r}; to test for a missing value, write missing(x)")
     near = get_close_matches(shortened(name).casefold(), folded, n=1)
     advice = f"; did you mean {folded[near[0]]!r}?" if near else ""
     if like_a_record(columns):
-        advice = "; some names of columns look like values: is the first line of the file a header?"
+        advice = "; some column names look like values: is the first line of the file a header?"
     return FormulaError(f"{what}: no column {shortened(name)!r}{advice}")
 
 
@@ -172,7 +172,7 @@ class _Reader:
     text: str
 
     def fail(self, why: str) -> FormulaError:
-        return FormulaError(f"{self.what}: {why} in {self.text}")
+        return FormulaError(f"{self.what}: {self.text}: {why}")
 
     def read(self, node: ast.expr) -> tuple[Any, ...]:
         match node:
@@ -181,7 +181,7 @@ class _Reader:
             case ast.Constant(value=float() | int() as value):
                 return self._number(float(value))
             case ast.Constant(value=str()):
-                raise self.fail("text can only be compared with ==, != or in,")
+                raise self.fail("text can only be compared with ==, != or in")
             case ast.Name(id=name):
                 return "column", self.names[int(name[1:])]
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -200,7 +200,7 @@ class _Reader:
                 return found[0] if len(found) == 1 else ("and", *found)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name.startswith("f_"):
                 return self._called(name.removeprefix("f_"), args)
-        raise self.fail("something has no meaning")
+        raise self.fail("this kind of expression is not supported")
 
     def condition(self, node: ast.expr) -> tuple[Any, ...]:
         """The same, where a column alone stands for whether it is true."""
@@ -223,14 +223,14 @@ class _Reader:
         try:
             value = _COMPUTED[sign](left[1], right[1])
         except (ZeroDivisionError, OverflowError):
-            raise self.fail("a number is too large, or divided by 0,") from None
+            raise self.fail("a number is too large, or is divided by 0") from None
         if isinstance(value, complex):
-            raise self.fail("a root of a negative number")
+            raise self.fail("a negative number has no root")
         return self._number(value)
 
     def _called(self, name: str, args: list[ast.expr]) -> tuple[Any, ...]:
         if name in CATEGORIES:
-            raise self.fail(f"{name}() stands for a category, which has no number,")
+            raise self.fail(f"{name}() stands for a category, which is not a number")
         if name in LISTS or len(args) != 1:
             raise self.fail(f"{name}() takes one column or number")
         if name == "missing":
@@ -244,7 +244,7 @@ class _Reader:
             found = self._among(left, self._list(right))
             return ("not", found) if isinstance(op, ast.NotIn) else found
         if type(op) not in _COMPARISONS:
-            raise self.fail("a comparison has no meaning")
+            raise self.fail("this kind of comparison is not supported")
         sign = _COMPARISONS[type(op)]
         if isinstance(left, ast.Constant) and isinstance(left.value, str | bool):
             left, right, sign = right, left, _TURNED[sign]
@@ -262,14 +262,14 @@ class _Reader:
             found = self._among(left, (value,))
             return ("not", found) if sign == "!=" else found
         if not _is_date(value):
-            raise self.fail("text can only be compared with ==, != or in, dates are written as '2020-01-31':")
+            raise self.fail("text can only be compared with ==, != or in; write dates as '2020-01-31'")
         if not isinstance(left, ast.Name):
-            raise self.fail("a date is compared with a column")
+            raise self.fail("a date can only be compared with a column")
         return sign, ("since", self.read(left)[1]), ("date", value)
 
     def _among(self, left: ast.expr, values: tuple[Any, ...]) -> tuple[Any, ...]:
         if not isinstance(left, ast.Name):
-            raise self.fail("text is compared with a column")
+            raise self.fail("text can only be compared with a column")
         return "among", self.read(left)[1], *values
 
     def _list(self, node: ast.expr) -> tuple[Any, ...]:
@@ -282,7 +282,7 @@ class _Reader:
                 items = [node]
         values = tuple(item.value if _is_text(item) else self._constant(item) for item in items)  # type: ignore[attr-defined]
         if not values or len({type(value) for value in values}) > 1 or type(values[0]) not in (str, float):
-            raise self.fail("after in, write a list of numbers or of texts, in ['a', 'b'],")
+            raise self.fail("after in, write a list of numbers or of text values, such as ['a', 'b']")
         return values
 
 
@@ -306,7 +306,7 @@ def read_condition(text: Any, columns: Collection[str] | None = None) -> Express
     read = read_expression(words_of(text, "where"), "where", columns)
     tree: tuple[Any, ...] = ("truth", read.tree[1]) if read.tree[0] == "column" else read.tree
     if tree[0] not in _CONDITIONS:
-        raise FormulaError(f"where: {shortened(read.text)} is not a condition, such as age >= 18")
+        raise FormulaError(f"where: {shortened(read.text)} is not a condition; write one such as age >= 18")
     return Expression(read.text, tree)
 
 

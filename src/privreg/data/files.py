@@ -127,39 +127,70 @@ FORMATS = [
 _LEFT_OUT = ("_", ".")  # what begins so is not data: _SUCCESS, _temporary, .part.parquet.crc
 
 _REFUSED = {
-    b"PK\x03\x04": "is a zip archive: unpack it first",
-    b"FEA1": "is Feather of version 1: {advice} first",
-    b"PARE": "is encrypted Parquet: decrypt it first",
+    b"PK\x03\x04": "is a zip archive; unpack it first",
+    b"FEA1": "is Feather version 1; {advice} first",
+    b"PARE": "is encrypted Parquet; decrypt it first",
 }
 # Perhaps after blanks or a byte order mark. The first line is no header but may be a record, which must not be shown.
 _MARKUP = {
-    b'{"': "is JSON: {advice} first, or call it .jsonl if each line is an object",
-    b"{\n": "is JSON: {advice} first, or as .jsonl with one object a line",
-    b"{\r": "is JSON: {advice} first, or as .jsonl with one object a line",
-    b"[{": "is JSON: {advice} first, or as .jsonl with one object a line",
-    b"[[": "is JSON: {advice} first",
-    b"<": "is XML or HTML: {advice} first",
+    b'{"': "is JSON; {advice} first, or rename it to .jsonl if each line is an object",
+    b"{\n": "is JSON; {advice} first, or as .jsonl with one object per line",
+    b"{\r": "is JSON; {advice} first, or as .jsonl with one object per line",
+    b"[{": "is JSON; {advice} first, or as .jsonl with one object per line",
+    b"[[": "is JSON; {advice} first",
+    b"<": "is XML or HTML; {advice} first",
 }
 
 
 def open_file(
     path: str | Path, encoding: str | None = None, sheet: str | None = None, columns: Sequence[str] = ()
 ) -> DataFile:
-    """Read the schema of a file, or of the files that a folder or a pattern like ``*.parquet`` stands for.
+    r"""Open a file, or all files that a folder or a pattern like `*.parquet` stands for.
 
-    Text may be compressed. It is UTF-8, or UTF-16 with a byte order mark, unless `encoding` says otherwise, as in
-    latin-1. `sheet` is the one to read of a workbook, the first if None. `columns` are those of a format without a
-    header, such as JSON lines.
+    Only the names and types of the columns are looked at. The result can be passed as `X` to every estimator but
+    `NonDP`.
 
-    What the operating system refuses is an OSError, an unusable file a SchemaError.
+    Parameters
+    ----------
+    path : str or path
+        The file, folder or pattern. Text files may be compressed.
+    encoding : str or None, default None
+        The encoding of a text file, such as "latin-1". None is UTF-8, or UTF-16 with a byte order mark.
+    sheet : str or None, default None
+        The sheet of a workbook to read. None is the first one.
+    columns : list of str, default ()
+        The columns of a format without a header, such as JSON lines.
+
+    Returns
+    -------
+    file
+        With the attribute `columns`: the kinds of the columns, by name.
+
+    Raises
+    ------
+    SchemaError
+        If the file cannot be used.
+    OSError
+        If the operating system refuses to open it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from privreg import open_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     _ = path.write_text("age,pay\n34,2100\n51,2750\n")
+    ...     list(open_file(path).columns)
+    ['age', 'pay']
     """
     path = Path(path)
     known = _format_for(path, encoding)
     if known.needs is not None and find_spec(known.needs) is None:
         an = "an" if known in (EXCEL, SPSS) else "a"
-        raise SchemaError(f"{path} is {an} {known.name} file: pip install 'privreg[formats]'")
+        raise SchemaError(f"{path} is {an} {known.name} file; to read it, run pip install 'privreg[formats]'")
     if sheet is not None and not known.sheets:
-        raise SchemaError(f"--sheet: {path} is {known.name}, which has no sheets; leave it out")
+        raise SchemaError(f"--sheet: {path} is {known.name}, which has no sheets; omit the option")
     options: dict[str, Any] = {"encoding": encoding} if encoding is not None else {}
     options |= ({"sheet": sheet} if known.sheets else {}) | ({"columns": columns} if known.headerless else {})
     file: DataFile = known.load()(path, **options)
@@ -179,7 +210,7 @@ def _given(encoding: str | None) -> tuple[str, ...]:
 def _format_for(path: Path, encoding: str | None) -> Format:
     found = format_of(path)
     if encoding is not None and found is not TEXT:
-        raise SchemaError(f"{path} is {found.name}, which has an encoding of its own: leave the encoding out")
+        raise SchemaError(f"{path} is {found.name}, which has its own encoding; omit the encoding")
     return found
 
 
@@ -191,9 +222,9 @@ def format_of(path: Path) -> Format:
         start = _unpacked_start(path)
     found = next(known for known in FORMATS if known.recognises(path, start))
     if packing is not None and not found.packed:
-        raise SchemaError(f"{path} is {found.name}, compressed with {packing}: unpack it first")
+        raise SchemaError(f"{path} is {found.name}, compressed with {packing}; unpack it first")
     if packing is not None and packing_of(start or b"") is not None:
-        raise SchemaError(f"{path} is compressed twice: unpack it first")
+        raise SchemaError(f"{path} is compressed twice; unpack it first")
     if found is TEXT and start is not None:
         check_start(path, start)
     return found
@@ -213,7 +244,7 @@ def first_bytes(path: Path) -> bytes:
     """The start of a file. Refuses what cannot be read twice."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise SchemaError(f"{path} cannot be read twice: save the data in a file, or give - and pipe it in")
+        raise SchemaError(f"{path} cannot be read twice; save the data in a file, or use - and pipe it in")
     with path.open("rb") as file:  # a directory gives IsADirectoryError here
         start = file.read(64)
     if not start:
@@ -232,7 +263,7 @@ def _unpacked_start(path: Path) -> bytes:
 def check_start(path: Path, start: bytes) -> None:
     """Raise SchemaError, with what to do, for a file that starts like one of no use."""
     if (packing := packing_of(start)) is not None:
-        raise SchemaError(f"{path} is compressed ({packing}): unpack it first")
+        raise SchemaError(f"{path} is compressed ({packing}); unpack it first")
     bare = start.lstrip(b"\xef\xbb\xbf\xff\xfe").replace(b"\0", b"").lstrip()  # also in UTF-16
     for found, refused in ((start, _REFUSED), (bare, _MARKUP)):
         for magic, message in refused.items():
@@ -244,7 +275,7 @@ def check_start(path: Path, start: bytes) -> None:
 def neither_format(path: Path) -> SchemaError:
     """The error for a file that is not even text."""
     known = [one.name for one in FORMATS if one.writes and one is not TEXT]
-    return SchemaError(f"{path} is neither {' nor '.join(known)} nor UTF-8 text, nor of another known format")
+    return SchemaError(f"{path} is neither {' nor '.join(known)} nor UTF-8 text, nor in any other known format")
 
 
 def stands_for_many(path: Path) -> bool:
@@ -266,14 +297,14 @@ def files_at(source: Path, ends: Sequence[str]) -> list[Path]:
     else:
         return [source]
     if not found:
-        nothing = f"is a folder without files that end in {either(ends)}" if root is source else "matches no file"
+        nothing = f"is a folder with no files that end in {either(ends)}" if root is source else "matches no file"
         raise SchemaError(f"{source} {nothing}")
     for path in found:
         for folder in path.relative_to(root).parts[:-1]:
             if key := re.match("[^=]+(?==)", folder):  # no value is shown: it is that of records
                 raise SchemaError(
-                    f"{source} has folders called {key[0]}=…, but columns kept in folder names are not read; write "
-                    f"{key[0]!r} into the files as a column, or give a list of files to go without it"
+                    f"{source} has folders called {key[0]}=…, but columns stored in folder names are not read; add "
+                    f"{key[0]!r} to the files as a column, or pass a list of files to go without it"
                 )
     return sorted(found, key=lambda path: _natural(str(path)))
 

@@ -75,7 +75,7 @@ class Formula:
         """From what `to_dict` gave; ValueError for nonsense."""
         fields(record, "text target terms")
         terms = entries(record["terms"], "terms", lambda v, what: tuple(entries(v, what, text)))
-        require(all(terms), "a term must have columns")
+        require(all(terms), "a term must contain columns")
         target = parsed(text(record["target"], "target"))
         return cls(text(record["text"], "formula"), target, tuple(terms), tuple(computed))
 
@@ -115,7 +115,7 @@ def read_formula(given: Any, columns: Collection[str], people: Any = None) -> Fo
     if isinstance(people, str):
         columns = [name for name in columns if name != people]
         if Word("name", people) in words:
-            raise FormulaError(f"formula: {people!r} names people, so it cannot be in the formula")
+            raise FormulaError(f"formula: {people!r} identifies people, so it cannot be in the formula")
     at = [i for i, word in enumerate(words) if word == Word("sign", "~")]
     if len(at) != 1 or at[0] == 0 or at[0] == len(words) - 1:
         raise FormulaError("formula: write it as target ~ terms, for instance pay ~ age + C(region)")
@@ -138,10 +138,10 @@ class _Right:
         numbered = list(self.factors)
         used = [[numbered[int(name[1:])] for name in term] for term in terms]
         if not used:
-            raise FormulaError("formula: there is no column to the right of ~")
+            raise FormulaError("formula: there is no column to the right of ~; add at least one term")
         for name, computed in {factor for term in used for factor in term}:
             if computed and any((name, False) in term for term in used):
-                raise FormulaError(f"formula: a column is called {name!r} already; rename it, or leave one of them out")
+                raise FormulaError(f"formula: a column and an expression are both called {name!r}; rename the column")
         factors = [tuple(name for name, _ in term) for term in used]
         formula = Formula(
             text_of_all, self.target, tuple(factors), self._used(factors), tuple(self.categories.values())
@@ -160,11 +160,11 @@ class _Right:
     def _check(self, formula: Formula) -> None:
         for name in formula.target.columns:
             if name in formula.inputs:
-                raise FormulaError(f"formula: {name!r} is on both sides of ~")
+                raise FormulaError(f"formula: {name!r} is on both sides of ~; remove it from one of them")
         for name in self.categories:
             if name in formula.numbers or name in formula.target.columns:
                 raise FormulaError(
-                    f"formula: {name!r} is used as a category and as a number; make a copy of the column"
+                    f"formula: {name!r} is used both as a category and as a number; use a copy of the column"
                 )
 
     def _factor(self, name: str, computed: bool = False) -> str:
@@ -199,7 +199,9 @@ class _Right:
             found = read_category(words, self.columns)
             known = self.categories.setdefault(found.name, found)
             if known != found:
-                raise FormulaError(f"formula: C({shortened(found.name)}) is written in two ways")
+                raise FormulaError(
+                    f"formula: C({shortened(found.name)}) is written in two different ways; use one of them"
+                )
             return self._factor(found.name)
         expression = read_expression(words, _WHAT, self.columns)
         self.computed[expression.text] = expression
@@ -222,13 +224,15 @@ def _sign(word: Word, before: Sequence[str]) -> str:
         if raised and word.text in tuple("123456789"):
             return word.text
         if raised:
-            raise FormulaError("formula: terms are raised to a power from 1 to 9; for powers of numbers write I(x**2)")
+            raise FormulaError(
+                "formula: terms can only be raised to a power from 1 to 9; for a power of numbers, write I(x**2)"
+            )
         if word.text in ("0", "1"):
             return word.text
     if word.kind == "sign" and word.text in ("+", "-", "*", ":", "/", "(", ")", ".", "**", "%in%"):
         return word.text
     shown = shortened(word.text) if word.kind != "text" else f"'{shortened(word.text)}'"
-    raise FormulaError(f"formula: {shown} has no meaning among terms; arithmetic goes into I(), as in I(age**2)")
+    raise FormulaError(f"formula: {shown} is not allowed between terms; put arithmetic inside I(), as in I(age**2)")
 
 
 def _expanded(right: str, others: Sequence[str]) -> list[tuple[str, ...]]:
@@ -250,12 +254,12 @@ def _expanded(right: str, others: Sequence[str]) -> list[tuple[str, ...]]:
     except (FormulaicError, SyntaxError, AttributeError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, FormulaError):
             raise
-        raise FormulaError("formula: the right side cannot be read; write terms with + * : and parentheses") from None
+        raise FormulaError("formula: the right side is not valid; combine terms with +, *, : and parentheses") from None
     if ("1",) not in terms:
-        raise FormulaError("formula: a model without an intercept is not supported; leave - 1 and 0 + out")
+        raise FormulaError("formula: a model without an intercept is not supported; remove - 1 or 0 +")
     terms.remove(("1",))
     if any("1" in term or not all(name.startswith("x") for name in term) for term in terms):
-        raise FormulaError("formula: numbers are no terms; arithmetic goes into I(), as in I(2*age)")
+        raise FormulaError("formula: a number cannot be a term; put arithmetic inside I(), as in I(2*age)")
     return sorted(terms, key=len)
 
 

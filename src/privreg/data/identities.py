@@ -1,6 +1,6 @@
 """Who is one person: two rows belong together if their identifiers have the same key.
 
-`==` and hashes of Python objects will not do: 2¹²⁶ as a float equals integers that differ from each other, so one more
+`==` and hashes will not do: 2¹²⁶ as one of NumPy's floats equals integers that differ from each other, so one more
 person could make many into one. A key is a text that begins with the kind of the identifier, so that having the same
 key is an equivalence relation, whatever values there are and in whatever order:
 
@@ -146,7 +146,9 @@ def of_array(array: NDArray[Any]) -> Int64:
         array = np.ascontiguousarray(array)
         return _numbered_where(array.view(np.int64), ~np.isnat(array))
     if kind not in "biufUS":
-        raise SchemaError(f"groups have the numpy type {array.dtype.type.__name__}, which cannot tell people apart")
+        raise SchemaError(
+            f"groups have the numpy type {array.dtype.type.__name__}, which cannot tell people apart; use text"
+        )
     return _numbered_where(array, array == array)  # NaN is missing
 
 

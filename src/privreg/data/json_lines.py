@@ -33,7 +33,7 @@ class JsonLines(DataFile):
 
     def __init__(self, path: Path, columns: Sequence[str] = ()) -> None:
         if not columns:
-            raise SchemaError(f"{path} has no header: name its columns with --features")
+            raise SchemaError(f"{path} has no header; name its columns with --features (columns= in Python)")
         super().__init__(path, dict.fromkeys(columns, "text"))
 
     def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:

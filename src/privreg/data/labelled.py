@@ -165,7 +165,7 @@ class LabelledFile(DataFile):
         except Exception as error:
             if isinstance(error, OSError) and error.errno is not None:  # of the operating system
                 raise
-        raise SchemaError(f"{self.path} could not be read as a file of {self.name}")
+        raise SchemaError(f"{self.path} could not be read as {self.name}")
 
 
 def _decoder(encodings: Sequence[str]) -> Callable[[str], str | None]:

@@ -41,20 +41,33 @@ class RowGroup:
 class ParquetTable(DataFile):
     """One or many Parquet files as one table, which may be larger than memory. Only their footers are read at first.
 
-    All files must have the same columns, in any order, and of the same kind; numbers may be of different types, which
-    are then read as float64. A table is small and can be sent to other processes. The files must not change meanwhile.
+    All files must have the same columns, in any order, and of the same kind. Numbers may be of different types, and are
+    then read as float64. A table is small and can be sent to other processes. The files must not change meanwhile.
 
     Parameters
     ----------
-    source : a path, a pattern such as `data/*.parquet` or `data/**/*.parquet`, a folder, or a list of paths
-        A folder stands for all files in it and below whose names end in .parquet, .parq or .pq. Folders and patterns
-        leave out what begins with _ or . and give the files in the natural order of their names (part.2 before
-        part.10), a list in its own order.
+    source : str, path or list of paths
+        A file, a pattern such as `data/*.parquet` or `data/**/*.parquet`, a folder, or a list of files. A folder stands
+        for all files in it and below it whose names end in .parquet, .parq or .pq. Folders and patterns leave out names
+        that begin with _ or . and give the files in the natural order of their names (part.2 before part.10); a list
+        keeps its own order.
 
     Attributes
     ----------
-    columns : the kinds of the columns by their names
-        "number", "boolean", "text", "category", or another type in words.
+    columns : dict of str to str
+        The kinds of the columns, by name: "number", "boolean", "text", "category", or another type in words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from privreg import ParquetTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"age": [34, 51], "town": ["Ayr", "Bath"]}), Path(folder, "people.parquet"))
+    ...     ParquetTable(folder).columns
+    {'age': 'number', 'town': 'text'}
     """
 
     typed = True
@@ -89,12 +102,24 @@ class ParquetTable(DataFile):
 
     @property
     def parts(self) -> tuple[RowGroup, ...]:
-        """The row groups of all files, in order, without empty ones: each can be read independently."""
+        """The row groups of all files, in order, without empty ones. Each can be read independently."""
         files = self._files.items()
         return tuple(RowGroup(path, i, rows) for path, (_, groups) in files for i, rows in enumerate(groups) if rows)
 
     def part_tables(self, part: RowGroup, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows of one part, as `batches` gives them. Threads may read several parts at once."""
+        """Read the rows of one part, as `batches` does. Threads may read several parts at once.
+
+        Parameters
+        ----------
+        part : RowGroup
+            One of `parts`.
+        columns : list of str
+            The columns to read.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+        """
         self._check(columns, ())
         _, rows = self._files.get(part.path, ((), ()))
         if rows[part.group : part.group + 1] != (part.rows,):
@@ -103,12 +128,35 @@ class ParquetTable(DataFile):
         return self._batches(part.path, columns, (), **options)
 
     def no_rows(self, columns: Sequence[str]) -> pa.Table:
-        """These columns as they come, without rows."""
+        """The columns as they are read, without rows.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
         self._check(columns, ())
         return self._no_rows(columns, ())
 
     def levels(self, column: str) -> list[Any] | None:
-        """The dictionary that all row groups have in common. One that was made while reading would show the data."""
+        """The levels in the dictionary that all row groups have in common.
+
+        A dictionary that was made while reading would show the data, so it does not count.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list or None
+            None if the row groups have no dictionary in common.
+        """
         if [kind for kind, _ in self._types.get(column, ())] != [pa.dictionary(pa.int32(), pa.large_string())]:
             return None
         common = None
@@ -121,7 +169,17 @@ class ParquetTable(DataFile):
         return None if common is None else list(_guarded(self.path, common.to_pylist))
 
     def type_of(self, column: str) -> "ColumnType":
-        """What the type of a column says. The levels of polars' Enum are written down before there is data."""
+        """What the type of a column says. A polars Enum has its levels before there is data, so they are known.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        ColumnType
+        """
         kind = super().type_of(column)
         levels = self._enums.get(column)
         return kind if levels is None else replace(kind, category=False, levels=tuple(levels))
@@ -134,7 +192,7 @@ class ParquetTable(DataFile):
             if others and not cast:
                 other, there = others[0]
                 raise SchemaError(
-                    f"column {name!r} is of type {other} in {there}, but {kind} in {path}; write one type in all files"
+                    f"column {name!r} is of type {other} in {there}, but {kind} in {path}; use one type in all files"
                 )
 
     def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
@@ -165,7 +223,7 @@ class ParquetTable(DataFile):
         """A handle of its own, for a reader of so many columns."""
         stamp, _ = self._files[path]
         if _stamp(path) != stamp:
-            raise SchemaError(f"{path} has changed since its columns were looked at; start again")
+            raise SchemaError(f"{path} has changed since it was opened; open it again")
         options = {"buffer_size": min(_BUFFER, _BUFFERS // max(columns, 1) + 1), "pre_buffer": False}
         return _guarded(path, lambda: pq.ParquetFile(path, metadata=_footer(path, stamp), **options))
 
@@ -223,7 +281,7 @@ def _agreed(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, str], dict[str,
             if kind_of_type(kind) != kinds[name]:
                 raise SchemaError(
                     f"column {name!r} is of kind {kind_of_type(kind)!r} in {path}, but {kinds[name]!r} in {first}; "
-                    "write one kind in all files"
+                    "use one kind in all files"
                 )
             types[name].append((kind, path))
     return kinds, types

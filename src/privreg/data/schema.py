@@ -112,12 +112,15 @@ class Column:
             f"{what}: reference must be the number of a level",
         )
         kind, mark = text(record["kind"], what), text(record["mark"], what)
-        require(kind in KINDS and mark in (".", ","), f"{what}: no such kind")
-        require(bool(levels) == (kind in (BOOLEAN, CATEGORY)) or bool(record["left_out"]), f"{what}: no levels")
+        require(kind in KINDS and mark in (".", ","), f"{what}: unknown kind or decimal mark")
+        require(
+            bool(levels) == (kind in (BOOLEAN, CATEGORY)) or bool(record["left_out"]),
+            f"{what}: levels do not fit the kind",
+        )
         found = flag(record["found"], what)
         require(not found or all(isinstance(level, str) for level in levels), f"{what}: levels must be text")
         computed = parsed(name) if flag(record["computed"], what) else None
-        require(computed is None or kind == NUMBER, f"{what}: what is computed is a number")
+        require(computed is None or kind == NUMBER, f"{what}: a computed column must be a number")
         return cls(
             name,
             kind,
@@ -139,10 +142,36 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in order, and the decimal mark of its target.
+    """What is known about the columns of a table: their kinds and levels, and which ones are left out and why.
 
-    `records` is a noisy count of all records, complete or not; None if nothing was released. `level_noise` is the
-    standard deviation of the noise of each level's count.
+    Fits make it (`schema_`), a `SchemaReader` makes it, and `load_schema` reads it from a file. It is public: pass it
+    as `schema=` to later fits on the same table, at no cost.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns, in order. A column has a name, a kind ("number", "date", "boolean" or "category"), levels, noisy
+        counts, and a reason if it is left out.
+    records : float or None, default None
+        A noisy count of all records, complete or not; None if nothing was released.
+    level_noise : float, default 0.0
+        The standard deviation of the noise in each level's count.
+    target_mark : str, default "."
+        The decimal mark of the target: a period or a comma.
+    fill : bool, default False
+        Whether missing values are filled in. If not, records with a missing value are left out.
+    warnings : tuple of str, default ()
+        Plain sentences about what may be wrong with the table.
+    formula : Formula or None, default None
+        The formula of the fit, if there is one. It decides what the features are.
+    where : str, default ""
+        The condition that records had to meet.
+
+    Examples
+    --------
+    >>> from privreg import Schema
+    >>> Schema.numbers(["age", "pay"]).names
+    ['age', 'pay']
     """
 
     columns: tuple[Column, ...]
@@ -156,14 +185,28 @@ class Schema:
 
     @classmethod
     def numbers(cls, names: Sequence[str] | int) -> "Schema":
-        """All columns are numbers, and all are used: for data that are public, or known to be so. Costs nothing.
+        """A schema for a table whose columns are all numbers and are all used. It costs nothing.
 
-        `names` are those of a data frame, or the number of columns of an array.
+        Use it if the data are public, or if it is public knowledge that all columns are numbers.
+
+        Parameters
+        ----------
+        names : list of str or int
+            The names of the columns of a data frame, or the number of columns of an array.
+
+        Returns
+        -------
+        Schema
         """
         return cls(declared_columns([f"x{j}" for j in range(names)] if isinstance(names, int) else names))
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
+
+    def _repr_html_(self) -> str:
+        from privreg.data.schema_card import schema_card
+
+        return schema_card(self)
 
     @property
     def names(self) -> list[str]:
@@ -171,12 +214,12 @@ class Schema:
 
     @property
     def features(self) -> list[Feature]:
-        """What models compute with, without the columns that are left out."""
+        """The features that models compute with, without the columns that are left out."""
         return [f for f in self.rows if not any(self.columns[source].left_out for source, _ in f.parts)]
 
     @property
     def rows(self) -> list[Feature]:
-        """The same with one feature for each column that is left out: what is shown of a model, in order."""
+        """The features, with one for each column that is left out: what is shown of a model, in order."""
         if self.formula is None:
             found = [
                 feature
@@ -195,38 +238,80 @@ class Schema:
 
     @property
     def sources(self) -> list[int]:
-        """The numbers of the columns whose values features are made from."""
+        """Numbers of the columns that features are made from."""
         return sorted({source for feature in self.features for source, _ in feature.parts})
 
     @property
     def used_inputs(self) -> list[str]:
-        """The columns of the table that these come from."""
+        """Names of the columns of the table that features are made from."""
         return self.inputs_of(self.sources)
 
     def inputs_of(self, sources: Collection[int]) -> list[str]:
-        """The columns of the table that these columns come from."""
+        """Names of the columns of the table that some columns of the schema are made from.
+
+        Parameters
+        ----------
+        sources : list of int
+            Numbers of columns of the schema.
+
+        Returns
+        -------
+        list of str
+        """
         return list(dict.fromkeys(name for source in sorted(sources) for name in self.columns[source].inputs))
 
     def with_formula(self, formula: Formula) -> "Schema":
-        """The same, with the columns that the formula computes."""
+        """The same schema, with the columns that a formula computes.
+
+        Parameters
+        ----------
+        formula : Formula
+            The formula.
+
+        Returns
+        -------
+        Schema
+        """
         made = tuple(Column(each.text, NUMBER, computed=each) for each in formula.computed)
         return replace(self, columns=(*self.columns, *made), formula=formula)
 
     @property
     def left_out(self) -> dict[str, list[str]]:
-        """Names of the columns that are left out, by the reason."""
+        """Names of the columns that are left out, by reason."""
         found: dict[str, list[str]] = {}
         for column in self.columns:
             if column.left_out:
                 found.setdefault(column.left_out, []).append(column.name)
         return found
 
+    def reference_of(self, feature: Feature) -> str | None:
+        """The level that a level is compared with; None of a number, of a product, or if there is none."""
+        column = self.columns[feature.source]
+        if feature.code is None or feature.times or column.reference is None:
+            return None
+        return str(column.levels[column.reference])
+
     def choose(self, names: Sequence[str]) -> "Schema":
-        """Of these columns only, in this order; SchemaError if it lacks one."""
+        """The schema of some of the columns, in the order given.
+
+        Parameters
+        ----------
+        names : list of str
+            The columns to keep.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        SchemaError
+            If the schema does not have one of them.
+        """
         known = {column.name: column for column in self.columns if column.computed is None}
         for name in names:
             if name not in known:
-                raise SchemaError(f"the schema has no column {name!r}: it was read from another table")
+                raise SchemaError(f"the schema has no column {name!r}; it was read from a different table")
         return replace(self, columns=tuple(known[name] for name in names), formula=None, where="")
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +329,22 @@ class Schema:
 
     @classmethod
     def from_dict(cls, record: Any) -> "Schema":
-        """From what `to_dict` gave; ValueError for nonsense."""
+        """The schema from the values that `to_dict` gave.
+
+        Parameters
+        ----------
+        record : dict
+            The values.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ValueError
+            If they are not those of a schema.
+        """
         fields(record, "records level_noise target_mark fill warnings formula where columns")
         columns = entries(record["columns"], "columns", lambda v, _: Column.from_dict(v))
         require(len({c.name for c in columns}) == len(columns), "columns must have different names")
@@ -254,10 +354,10 @@ class Schema:
             known, raw = {c.name for c in columns}, {c.name for c in columns if c.computed is None}
             needed = {name for c in columns for name in c.inputs} | set(formula.target.columns)
             used = {name for term in formula.terms for name in term}
-            require(used <= known and needed <= raw, "the formula has columns that the schema has not")
+            require(used <= known and needed <= raw, "the formula has columns that the schema lacks")
         require(formula is not None or all(c.computed is None for c in columns), "a computed column needs a formula")
         mark = text(record["target_mark"], "target_mark")
-        require(mark in (".", ","), "target_mark must be a point or a comma")
+        require(mark in (".", ","), "target_mark must be a period or a comma")
         return cls(
             tuple(columns),
             _number(record["records"], "records"),
@@ -325,7 +425,7 @@ def _spelled(level: Level) -> Level:
 
 def _level(value: Any, what: str) -> Level:
     require(isinstance(value, str | int | float | bool), f"{what} must be text or numbers")
-    require(_usable(value), f"{what} must be finite numbers, or text that UTF-8 has")
+    require(_usable(value), f"{what} must be finite numbers, or text that UTF-8 can hold")
     level: Level = value
     return level
 

@@ -36,7 +36,9 @@ class SpssFile(LabelledFile):
         try:
             return [codecs.lookup(told).name] if told else ["utf-8", "cp1252"]  # old files do not tell
         except LookupError:
-            raise SchemaError(f"{self.path} is in the encoding {told!r}, which is not known here") from None
+            raise SchemaError(
+                f"{self.path} has the encoding {told!r}, which is not supported; save it as UTF-8"
+            ) from None
 
     def _described(self) -> dict[str, Any]:
         return {} if self._portable else super()._described()

@@ -175,7 +175,9 @@ def read_table(data: Any, schema: Schema) -> Table:
         column = series[place[name]]
         kind = type_of(column)
         if kind.kind == OTHER_TYPE:
-            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
+            raise SchemaError(
+                f"column {name!r} is of type {kind.words}, which cannot be used; convert it to numbers or text"
+            )
         return raw_of(column, kind)
 
     return table_of(cells, schema, len(frame))
@@ -288,7 +290,7 @@ def _frame(data: Any) -> Any:
         import pandas as pd
 
         if isinstance(data, pd.MultiIndex):
-            raise SchemaError("a pandas MultiIndex is not one column, nor a table")
+            raise SchemaError("a pandas MultiIndex is neither a column nor a table")
         data = pd.Series(data)
     try:
         return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
@@ -302,7 +304,7 @@ def _one_column(data: Any, what: str) -> Any:
     if not isinstance(frame, nw.DataFrame):
         return frame
     if len(frame.columns) != 1:
-        raise SchemaError(f"{what} must be one column")
+        raise SchemaError(f"{what} must have exactly one column")
     return next(frame.iter_columns())
 
 

@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import joblib
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
+import pyarrow.compute as pc
 
 from privreg.data.base import DataFile
 from privreg.data.files import has_end
@@ -52,8 +52,7 @@ class TextFile(DataFile):
         # Arrow would quote every name.
         csv.writer(head, delimiter=separator, lineterminator="\n").writerow(schema.names)
         sink.write(head.getvalue().encode())
-        options = pa_csv.WriteOptions(include_header=False, quoting_style="needed", delimiter=separator)
-        return pa_csv.CSVWriter(sink, schema, write_options=options)
+        return _TextWriter(sink, separator)
 
     def _no_rows(self, columns: Sequence[str], identifiers: Sequence[str]) -> pa.Table:
         del identifiers  # text all the same
@@ -74,6 +73,47 @@ class TextFile(DataFile):
         rows = delimited.find_cells(block, ord(self._separator), slots, _LONGEST, places)
         arrays = [_text(*delimited.gather(block, places[:rows, slot[name]])) for name in columns]
         return pa.table(arrays, list(columns))
+
+
+class _TextWriter:
+    """Writes tables as text. Quotes are where they are needed only: Arrow's writer has them around all text or none."""
+
+    def __init__(self, sink: BinaryIO, separator: str) -> None:
+        self._sink, self._separator = sink, separator
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write_table(self, table: pa.Table) -> None:
+        for batch in table.to_batches():
+            cells = [self._cells(column) for column in batch.columns]
+            lines = _joined(*cells, between=self._separator)
+            lines = pa.LargeListArray.from_arrays(pa.array([0, len(lines)], pa.int64()), _joined(lines, "\n"))
+            self._sink.write(pc.binary_join(lines, _large(""))[0].as_buffer())
+
+    def close(self) -> None:
+        """The file is closed by whoever opened it."""
+
+    def _cells(self, column: pa.Array) -> pa.Array:
+        texts = column.cast(pa.large_string())
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            return texts
+        # Without quotes, an empty text would look like a missing value.
+        needed = pc.match_substring_regex(texts, f'^$|["\r\n{self._separator}]')
+        return pc.if_else(needed, _joined('"', pc.replace_substring(texts, '"', '""'), '"'), texts)
+
+
+def _joined(*parts: pa.Array | str, between: str = "") -> pa.Array:
+    """Texts side by side, row by row. What is missing is empty."""
+    large = [_large(part) if isinstance(part, str) else part for part in (*parts, between)]
+    return pc.binary_join_element_wise(*large, null_handling="replace", null_replacement="")
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
 
 
 def _text(offsets: Any, data: Bytes, nulls: int, valid: Bytes) -> pa.Array:

@@ -42,9 +42,9 @@ class Header(NamedTuple):
         """What to know about it, in sentences."""
         unnamed = [str(place) for place, name in enumerate(self.names, 1) if not name]
         if len(unnamed) == 1:
-            return (f"Column {unnamed[0]} has no name and is ignored.",)
+            return (f"Column {unnamed[0]} has no name and is left out.",)
         listed = ", ".join(unnamed[:_LISTED]) + (", …" if len(unnamed) > _LISTED else "")
-        return (f"Columns {listed} have no names and are ignored.",) if unnamed else ()
+        return (f"Columns {listed} have no names and are left out.",) if unnamed else ()
 
 
 def read_header(path: Path, encoding: str | None = None) -> Header:
@@ -73,8 +73,8 @@ def header_line(stream: TextStream, path: Path) -> str:
     header = line.decode("latin-1")  # bytes as characters; what they stand for is found out below
     if len(header) >= _LIMIT or _OPEN_QUOTE.search(_outside_quotes(header)):
         raise SchemaError(
-            f"the header line of {path} is too long, or has a quote that is not closed in that line: write all names "
-            "in one line"
+            f"the header line of {path} is too long, or has a quote that is not closed on that line; put all names on "
+            "one line"
         )
     if _CONTROL.search(header):  # no text: a damaged file, whose bytes must not be shown
         raise neither_format(path)
@@ -86,10 +86,10 @@ def header_line(stream: TextStream, path: Path) -> str:
 
 def _wrong_encoding(stream: TextStream, path: Path) -> SchemaError:
     if stream.encoding != "utf-8":
-        return SchemaError(f"the header line of {path} is not {stream.encoding}: is that its encoding?")
+        return SchemaError(f"the header line of {path} is not {stream.encoding}; check the encoding")
     return SchemaError(
-        f"the header line of {path} is not UTF-8: name its encoding, such as --encoding latin-1 "
-        '(encoding="latin-1"), or save the file as UTF-8'
+        f"the header line of {path} is not UTF-8; give its encoding, such as --encoding latin-1 "
+        '(encoding="latin-1" in Python), or save the file as UTF-8'
     )
 
 
@@ -132,9 +132,9 @@ def _names(header: str, separator: str, path: Path) -> list[str]:
     names = [name.strip() for name in fields]
     named = [name for name in names if name]
     if not named:
-        raise SchemaError(f"the header line of {path} has no names")
+        raise SchemaError(f"the header line of {path} has no column names")
     if len(names) > 1 and all(is_number(name) for name in named):
-        raise SchemaError(f"the first line of {path} holds numbers: add a line with the names of the columns above it")
+        raise SchemaError(f"the first line of {path} holds numbers; add a line with the column names above it")
     if twice := named_twice(named):
         raise SchemaError(f"{path} has two columns {twice}; rename one of them, or add a header line")
     return names

@@ -29,8 +29,8 @@ def checked_encoding(name: str) -> str:
         usable = False
     if not usable:
         raise ValueError(
-            f"encoding {name!r} cannot be used; use utf-8, utf-16, latin-1, cp1252 or another one with one byte for "
-            "each character, or save the file as UTF-8"
+            f"encoding {name!r} cannot be used; use utf-8, utf-16, latin-1, cp1252 or another single-byte "
+            "encoding, or save the file as UTF-8"
         )
     return known
 
@@ -63,7 +63,7 @@ class TextStream:
         mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
         if not mark and asked == "utf-16":
             raise SchemaError(
-                f"{path} has no byte order mark: the encoding is utf-16-le or utf-16-be if it is UTF-16 at all"
+                f"{path} has no byte order mark; if it is UTF-16, give the encoding as utf-16-le or utf-16-be"
             )
         self.encoding = _MARKS.get(mark, asked or "utf-8")
         self._decoder: Any = None

@@ -50,9 +50,9 @@ def words_of(text: Any, what: str) -> list[Word]:
         if depth < 0:
             break
     if depth != 0:
-        raise FormulaError(f"{what}: a parenthesis is not closed, or not opened")
+        raise FormulaError(f"{what}: parentheses do not match")
     if deepest > DEEPEST:
-        raise FormulaError(f"{what}: more than {DEEPEST} parentheses inside each other")
+        raise FormulaError(f"{what}: parentheses are nested more than {DEEPEST} deep")
     return [_as_called(*pair) for pair in zip(found, [*found[1:], None], strict=True)]
 
 
@@ -69,7 +69,7 @@ def names_in(text: str, what: str) -> list[str]:
 def _word(match: re.Match[str], what: str) -> Word:
     kind, text = str(match.lastgroup), match[str(match.lastgroup)]
     if kind == "odd":
-        raise FormulaError(f"{what}: {text} has no meaning here")
+        raise FormulaError(f"{what}: {text} is not allowed here")
     if kind == "tick":
         return Word("name", text[1:-1])
     if kind == "name":

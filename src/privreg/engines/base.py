@@ -211,7 +211,7 @@ class Kind(ABC):
 
     def tables(self, X: Any, schema: Schema) -> Iterator[Table]:  # noqa: ARG002
         """All rows as features, part by part, if the table is not in memory."""
-        raise TypeError(f"the rows of {type(X).__name__} cannot be read here")
+        raise TypeError(f"{type(X).__name__} cannot be read here; load the table into memory first")
 
     def map(self, X: Any, predict: Callable[[Any], Any], columns: Sequence[str]) -> Any:
         """What `predict` gives for the frames that a lazy table consists of: these columns."""

@@ -70,7 +70,7 @@ class InMemory(Kind):
         own = dict(zip(map(str, frame.columns), frame.columns, strict=True))
         if isinstance(groups, str):
             if groups not in own:
-                raise SchemaError(f"groups must be a column, or the name of one; there is none called {groups!r}")
+                raise SchemaError(f"groups must be a column, or the name of a column of X; it has no column {groups!r}")
             groups = self.column(X, groups)
         return frame.select([nw.col(own[name]).alias(name) for name in columns]).to_native(), groups
 
@@ -155,7 +155,7 @@ class MemorySource(Source):
         self._columns, self._target, self._persons = columns, target, persons
         self._options, self._array = options, array
         if len(target) > MAX_RECORDS:
-            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+            raise SchemaError(f"tables of more than {MAX_RECORDS:,} rows are not supported")
         self._left = None if options.where is None else self._that(options.where.tree, options.where.columns)
         self._rows = self._left  # that are counted; None: all are
 
@@ -260,7 +260,7 @@ class MemoryEngine(Engine):
 
     def __init__(self, table: Table, target: Float64, n_jobs: int | None = None, persons: Int64 | None = None) -> None:
         if table.n_rows > MAX_RECORDS:
-            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+            raise SchemaError(f"tables of more than {MAX_RECORDS:,} rows are not supported")
         keep = table.complete() & np.isfinite(target)
         self._kept = None if keep.all() else np.flatnonzero(keep)
         self._table, self._n_jobs, self._persons = table, n_jobs, persons

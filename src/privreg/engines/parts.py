@@ -88,7 +88,7 @@ def standing_in(types: Types) -> str:
     usable = ((name, kind) for name, kind in types.all.items() if kind.words != "nothing")
     numbers = [name for name, kind in usable if kind.kind in (NUMBER, BOOLEAN)]
     if types.target is None and not numbers:
-        raise SchemaError("a table that is not in memory needs a column of numbers")
+        raise SchemaError("a table that is not in memory needs at least one numeric column")
     return types.target or numbers[0]
 
 
@@ -259,7 +259,7 @@ class PartsEngine(Engine, Source):
         self._remember(self._each("counting the rows", rows_of, () if where is None else where.columns, where))
         self._all = self._found
         if sum(self._rows) > MAX_RECORDS:
-            raise SchemaError(f"tables of more than {MAX_RECORDS} rows are not supported")
+            raise SchemaError(f"tables of more than {MAX_RECORDS:,} rows are not supported")
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]

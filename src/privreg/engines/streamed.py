@@ -167,7 +167,7 @@ class Spill:
         while view:
             got = self._read_at(view, at)
             if got == 0:
-                raise OSError("a temporary file is shorter than it was")
+                raise OSError("a temporary file has become shorter: another program changed it")
             view, at = view[got:], at + got
         return array
 

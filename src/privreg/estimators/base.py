@@ -54,15 +54,26 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def fit(
         self, X: Any, y: Any = None, groups: Any = None, *, formula: str | None = None, where: str | None = None
     ) -> Self:
-        """Learn from X and y. Spends the budget.
+        """Fit to a table. Spends the budget.
 
-        `y` is the target, or the name of its column in X. Instead, a `formula` has the target and the terms of the
-        model, as in R and statsmodels: "log(pay) ~ age + I(age**2) + C(region) + sex:educ".
+        Parameters
+        ----------
+        X : array, data frame or file
+            The table: one row for each record.
+        y : array, series, str or None, default None
+            The target, or the name of its column in X. Not needed with a `formula`.
+        groups : array, series, str or None, default None
+            The person that each record belongs to, or the name of that column in X. The guarantee is then for adding or
+            removing a whole person. `rows_per_person` of each person's records are used, chosen at random; records
+            without a person are left out.
+        formula : str or None, default None
+            Target and terms of the model, as in R and statsmodels: "log(pay) ~ age + I(age**2) + C(region) + sex:educ".
+        where : str or None, default None
+            A condition that records must meet to be used: "age >= 18 and region != 'X'".
 
-        `groups` names the person whom each record belongs to: the guarantee is then for adding or removing a whole
-        person, of whose records `rows_per_person` are kept, chosen at random. A record without a person is left out.
-
-        `where` is a condition that records must meet to be used: "age >= 18 and region != 'X'".
+        Returns
+        -------
+        self
         """
         self._warn_if_weak()
         self._fit(read_inputs(X, y, groups, formula, where))
@@ -95,9 +106,28 @@ class PrivateEstimator(Budgeted, TableEstimator):
     def check(
         self, X: Any, y: Any = None, groups: Any = None, *, formula: str | None = None, where: str | None = None
     ) -> Check:
-        """What `fit` would do: its columns, as far as types and declarations tell, what it would cost and leave.
+        """A dry run: what `fit` would do, what it would cost, and what would be left in the ledger.
 
-        Looks at no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends.
+        Reads no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends. The parameters
+        are those of `fit`.
+
+        Parameters
+        ----------
+        X : array, data frame or file
+            The table.
+        y : array, series, str or None, default None
+            The target, or the name of its column in X.
+        groups : array, series, str or None, default None
+            The person that each record belongs to, or the name of that column in X.
+        formula : str or None, default None
+            Target and terms of the model.
+        where : str or None, default None
+            A condition that records must meet to be used.
+
+        Returns
+        -------
+        Check
+            The columns, as far as types and declarations tell, and the cost. Prints as text.
         """
         inputs = read_inputs(X, y, groups, formula, where)
         people, budget = inputs.groups is not None, self._checked_budget(inputs.groups is not None)
@@ -119,6 +149,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             None if inputs.formula is None else inputs.formula.text,
             None if inputs.where is None else inputs.where.text,
             known.public.notes,
+            self._rows(people) if people else None,
         )
 
     def _reading_epsilon(self, budget: Budget) -> float | None:
@@ -143,8 +174,8 @@ class PrivateEstimator(Budgeted, TableEstimator):
         budget = self._budget()
         if people and self._of_a_model():
             raise ValueError(
-                'calibration="paper" protects one model, so it cannot protect people; leave groups out, or use '
-                'calibration="strict"'
+                'calibration="paper" protects one model, so it cannot protect people; use calibration="strict", or do '
+                "not pass groups"
             )
         self._check_parameters(self._inner(budget, self._rows(people)))
         effective_n_jobs(self.n_jobs)  # raises for 0, before anything is spent
@@ -163,7 +194,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
         if schema is None and budget.delta == 0:
             names = listed(public.to_find) if public.to_find else "the columns"
             raise ValueError(
-                f"delta must be positive to find out what is in {names}; or declare levels, or pass a schema"
+                f"delta must be positive to find out what is in {names}; otherwise declare levels, or pass a schema"
             )
         _, rest = reading_budget(budget) if schema is None else (None, budget)
         self._plan(for_each_record(rest, rows), len(public.columns))

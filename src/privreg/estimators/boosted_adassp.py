@@ -29,32 +29,75 @@ EIGEN_SENSITIVITY = -(-(NORM**2 + EIGEN_ERROR) // EIGEN_UNIT) + 1
 
 @dataclass(eq=False, repr=False)
 class BoostedAdaSSP(PrivateRegressor):
-    """Linear regression from noisy sums: no data bounds, works on wider tables than `TukeyRegression`.
+    """Linear regression from noisy sums: no data bounds, for wider tables than `TukeyRegression`.
 
     Each record, with a one appended for the intercept, is shrunk to norm `clip_x`. The matrix of products XᵀX and its
-    smallest eigenvalue are released with Gaussian noise; then every round adds (XᵀX + ridge)⁻¹ times the noisy sum of
-    record × residual, residuals clipped to ±`clip_y`. Predictions shrink rows as training did, so the model is
+    smallest eigenvalue are released with Gaussian noise. Then every round adds (XᵀX + ridge)⁻¹ times the noisy sum of
+    record × residual, with residuals clipped to ±`clip_y`. Predictions shrink rows as training did, so the model is
     (x·coef_ + intercept_)·min(1, clip_x/‖(x, 1)‖).
 
-    Columns are not rescaled, since that would need data bounds: a column of large numbers drowns the others, and a
-    target far from 0 needs many rounds of ±clip_y to be reached.
+    Columns are not rescaled, since that would need data bounds. A column of large numbers drowns out the others, and a
+    target far from 0 takes many rounds of ±clip_y to reach.
 
     Proof: docs/proofs/adassp.md, docs/proofs/gdp.md. Exact check: tests/estimators/test_boosted_adassp.py.
 
     Parameters
     ----------
-    epsilon, delta : the budget, for adding or removing one record; delta must be positive.
-    rounds : number of boosting rounds.
-    clip_x, clip_y : norm to which records are shrunk, and largest residual.
-    ridge : "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
-        smallest eigenvalue itself and inverts whatever comes out, as the published experiments did; equally private.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
-        as in `PrivateLinearRegression`.
+    epsilon : float, default 1.0
+        The privacy budget ε, for adding or removing one record.
+    delta : float, default 1e-6
+        The privacy budget δ. Must be positive.
+    rounds : int, default 100
+        The number of boosting rounds.
+    clip_x : float, default 1.0
+        The norm to which records are shrunk.
+    clip_y : float, default 1.0
+        The largest residual.
+    ridge : {"adassp", "reference"}, default "adassp"
+        "adassp" adds √(d·ln(2d²/ϱ))·σ less a lower bound of the smallest eigenvalue. "reference" adds the noisy
+        smallest eigenvalue itself and inverts the result as it is, as the published experiments did; equally private.
+    categories : dict of str to list, "dtype" or None, default None
+        Public levels of columns, by name; as in `PrivateLinearRegression`.
+    missing : {"drop", "fill"}, default "drop"
+        Whether records with a missing value are left out or filled in; as in `PrivateLinearRegression`.
+    ranges : dict of str to (float, float) or None, default None
+        Public ranges of columns, by name; values outside are clipped.
+    schema : Schema or None, default None
+        What an earlier fit or a `SchemaReader` found out about the columns; it costs nothing again.
+    rows_per_person : int, default 1
+        The most records of one person that are used, if `fit` is given `groups`.
+    ledger : Ledger or None, default None
+        The ledger whose budget the fit spends from.
+    dataset : str or None, default None
+        The name of the data set in the ledger.
+    purpose : str or None, default None
+        What the fit is for, in your own words; kept in the ledger.
+    progress : callable or None, default None
+        Called with the name of each stage, for instance `print`.
+    n_jobs : int or None, default -1
+        Number of threads, as in scikit-learn; -1 uses every core. Results do not depend on it.
+    random_state : int, numpy random generator or None, default None
+        None for private noise. A seed makes the run repeatable and **not private**.
 
     Attributes
     ----------
-    coef_, intercept_ : the model on shrunk rows, in the units of the data.
-    receipt_ : what was spent.
+    coef_ : ndarray
+        The coefficients of the model on shrunk rows, in the units of the data.
+    intercept_ : float
+        The intercept.
+    receipt_ : Receipt
+        What was spent, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg import BoostedAdaSSP
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20_000, 2))
+    >>> y = X[:, 0] + rng.normal(scale=0.1, size=20_000)
+    >>> model = BoostedAdaSSP(epsilon=1.0, delta=1e-6).fit(X, y)
+    >>> model.predict(X).shape
+    (20000,)
     """
 
     epsilon: float = 1.0
@@ -132,7 +175,7 @@ class BoostedAdaSSP(PrivateRegressor):
 
     def _facts(self, features: int | None = None) -> list[str]:
         return [
-            f"A linear model of {self._count(features)} features, on records shrunk to norm {self.clip_x:g}: "
+            f"A linear model of {self._count(features)}, fitted to records shrunk to norm {self.clip_x:g}: "
             f"prediction = (x·coefficients + intercept)·min(1, {self.clip_x:g}/‖(x, 1)‖)."
         ]
 

@@ -68,7 +68,9 @@ class Budgeted(_Budget):
         if (self.ledger is None) != (self.dataset is None):
             raise ValueError("ledger and dataset go together: a Ledger and the name of a data set in it")
         if self.ledger is not None and self.random_state is not None:
-            raise ValueError("random_state makes the fit not private, so it cannot be entered into a ledger")
+            raise ValueError(
+                "random_state makes the fit not private, so it cannot be entered into a ledger; use random_state=None"
+            )
         if self.ledger is not None and self._of_a_model():
             raise ValueError(
                 'calibration="paper" protects one model, not one record, so it cannot be entered into a ledger; '
@@ -111,7 +113,15 @@ class Budgeted(_Budget):
         return None if mu_squared is None else rows**2 * mu_squared + own, Fraction(extra)
 
     def ask_ledger(self, groups: Any = None) -> None:
-        """Raise BudgetRefusedError if there is a ledger and it has no room. Nothing is entered, no data looked at."""
+        """Raise `BudgetRefusedError` if there is a ledger and it has no room for a fit.
+
+        Nothing is entered, and no data is read.
+
+        Parameters
+        ----------
+        groups : array, series, str or None, default None
+            As for `fit`: whether people or records are protected.
+        """
         if self.ledger is not None:
             self.ledger.check(str(self.dataset), self._asked_for(groups, True, True, ""))
 

@@ -20,10 +20,13 @@ def check_budget(budget: Budget, rows: int = 1) -> None:
     if budget.epsilon < SMALLEST_EPSILON:
         raise ValueError(f"epsilon must be at least {number(SMALLEST_EPSILON)}, got {budget.epsilon!r}")
     if budget.epsilon < SMALLEST_EPSILON * rows:
-        raise ValueError(f"rows_per_person={rows} is too much for epsilon={budget.epsilon!r}")
+        raise ValueError(
+            f"rows_per_person={rows} needs an epsilon of at least {number(SMALLEST_EPSILON * rows)}, "
+            f"got {budget.epsilon!r}"
+        )
 
 
 def check_tukey_budget(budget: Budget) -> None:
     """Raise ValueError for budgets that TukeyRegression cannot work with."""
     if budget.delta == 0:
-        raise ValueError("delta must be positive: the Tukey mechanism tests before it draws, which can fail")
+        raise ValueError("delta must be positive: before it draws, the Tukey mechanism makes a test that can fail")

@@ -3,14 +3,16 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privreg._format import epsilon_delta, number, shown, text_table
+from privreg._format import count_of, epsilon_delta, number, shortened, shown, text_table
+from privreg._notebook import card, caution, lead, note, table
 from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.estimators.settled import Public
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request
 from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.receipt import ONE_PERSON
 
-TO_FIND = "found out by the fit"  # the kind of a column that only the records tell
+TO_FIND = "determined by the fit"  # the kind of a column that only the records tell
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Check:
     formula: str | None = None
     where: str | None = None
     notes: tuple[str, ...] = ()  # about the names of the columns
+    rows_per_person: int | None = None  # that are used at most; None if records are protected
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -50,24 +53,46 @@ class Check:
         lines = [f"{self.target}: {self.method}", "", *text_table(rows, left=2), "", *self.sentences()]
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
+        """In IPython, where text is shown."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        refused = self.ledger is not None and not self.ledger.admitted
+        return card(
+            f"{shortened(self.target, 100)}: {self.method}",
+            *map(caution, self.notes),
+            *map(lead, self.sentences()[len(self.notes) :]),
+            table(("column", "kind"), list(self.columns.items()), left=2, title="Columns"),
+            note("No record was read, and nothing was spent."),
+            badge=("bad", "Would be refused") if refused else ("soft", "Dry run"),
+        )
+
     def sentences(self) -> list[str]:
         """What it would cost, and leave."""
         told = [] if self.formula is None else [f"Formula: {self.formula}"]
-        told += [] if self.where is None else [f"Only records with {self.where} would be used."]
-        told += [f"A fit would spend {epsilon_delta(self.epsilon, self.delta)} and protect {self.unit}."]
+        told += [] if self.where is None else [f"Only records where {self.where} would be used."]
+        told += [f"A fit would spend {epsilon_delta(self.epsilon, self.delta)} and protect {self._protected()}."]
         if self.reading_epsilon is not None:
-            told.append(f"Of that, ε = {number(self.reading_epsilon, 4)} is for finding out what the columns hold.")
+            told.append(f"Of that, ε = {number(self.reading_epsilon, 4)} goes to finding out what the columns hold.")
         elif self.reads:
-            told.append("A small part of that is for finding out what the columns hold, and how much is missing.")
+            told.append("A small part of that goes to finding out what the columns hold and how much is missing.")
         else:
-            told.append("Nothing of that is needed to find out what the columns hold.")
+            told.append("None of that goes to finding out what the columns hold.")
         told += [] if self.ledger is None else [_ledger_sentence(self.ledger)]
         return [*self.notes, *told]
+
+    def _protected(self) -> str:
+        """The unit of protection."""
+        if self.rows_per_person is None:
+            return self.unit
+        verb = "is" if self.rows_per_person == 1 else "are"
+        return f"{ONE_PERSON} (at most {self.rows_per_person} of their rows {verb} used)"
 
 
 def _ledger_sentence(ledger: LedgerOutlook) -> str:
     if ledger.spent_after is None or ledger.room_after is None:
-        return f"The ledger has no room for it in {ledger.dataset}: ε = {number(ledger.spent, 4)} is spent already."
+        return f"The ledger would refuse it: {ledger.dataset} has already spent ε = {number(ledger.spent, 4)}."
     return (
         f"In the ledger, {ledger.dataset} would have spent ε = {number(ledger.spent_after, 4)} "
         f"(now {number(ledger.spent, 4)}), with room for another fit of up to ε = {rounded_down(ledger.room_after)}."
@@ -87,7 +112,7 @@ def _kind(column: Column) -> str:
         return f"left out: {column.left_out}"
     if column.kind == BOOLEAN:
         return "yes or no"
-    return f"{column.kind} of {len(column.levels)} levels" if column.has_levels else column.kind
+    return f"{column.kind} with {count_of(len(column.levels), 'level')}" if column.has_levels else column.kind
 
 
 def outlook(ledger: Ledger, dataset: str, request: Request) -> LedgerOutlook:

@@ -49,11 +49,11 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
     kind = kind_of(X)
     names = kind.names(X)
     if names is None and not (formula is None and where is None and not isinstance(y, str)):
-        raise SchemaError("X has no names of columns, which a formula, a filter or a target's name needs: pass a table")
+        raise SchemaError("X has no column names, which a formula, a filter or a named target needs; pass a data frame")
     condition = None if where is None else read_condition(where, names or ())
     if formula is not None:
         if y is not None:
-            raise ValueError("a formula has the target on its left side; leave y out")
+            raise ValueError("the formula has the target on its left side; do not pass y as well")
         read = read_formula(formula, names or (), groups)
         X, groups = kind.take(kind.as_numbers(X, read.numbers), _with_filter(read.columns, condition), groups)
         return Inputs(X, None, groups, read, condition, read.target_name, tuple(read.columns))
@@ -63,9 +63,7 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
     if kind.in_memory and names is not None:
         for name, what in ((y, "y"), (groups, "groups")):
             if isinstance(name, str) and name not in names:
-                raise SchemaError(
-                    f"{what} must be a column, or the name of a column of X; there is none called {name!r}"
-                )
+                raise SchemaError(f"{what} must be a column, or the name of a column of X; it has no column {name!r}")
         rest = [name for name in names if not any(isinstance(role, str) and name == role for role in (y, groups))]
         if len(rest) < len(names):
             if isinstance(y, str):
@@ -85,5 +83,8 @@ def usable_types(inputs: Inputs) -> Types:
     types = kind_of(inputs.X).types(inputs.X, inputs.y, inputs.groups)
     for name in inputs.where.columns if inputs.where is not None else ():
         if types.all[name].kind == OTHER_TYPE:
-            raise SchemaError(f"column {name!r} is of type {types.all[name].words}, which cannot be used")
+            raise SchemaError(
+                f"column {name!r} is of type {types.all[name].words}, which cannot be used; convert it to numbers or "
+                "text"
+            )
     return types if inputs.offered is None else types.offering(inputs.offered)

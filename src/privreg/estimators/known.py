@@ -90,9 +90,11 @@ def _given(schema: Any, types: Types, estimator: Any) -> Schema:
     if not isinstance(schema, Schema):
         raise ValueError(f"schema must be a privreg.Schema, got {type(schema).__name__}")
     if estimator.categories is not None or estimator.ranges is not None:
-        raise ValueError("schema has levels and ranges of its own; leave categories and ranges out")
+        raise ValueError("the schema has its own levels and ranges; do not pass categories or ranges as well")
     if estimator.missing == "fill" and not schema.fill:
-        raise ValueError("filling missing values in needs a schema that was read with missing=fill: it has the values")
+        raise ValueError(
+            'missing="fill" needs a schema that was read with missing="fill", which has the values to fill in'
+        )
     known = {column.name: column.mark for column in schema}
     mark = known.get(types.target or "", schema.target_mark)
     return replace(schema.choose(list(types.columns)), fill=estimator.missing == "fill", target_mark=mark)

@@ -24,18 +24,30 @@ _LINEAR = ("TukeyRegression", _SHRINKS, _SELECTS)
 
 
 class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
-    """A linear model from a file. Predicts and prints as the fitted one did, to the last bit; cannot be fitted again.
+    """A linear model from a file. It predicts and prints exactly as the fitted one did, and cannot be fitted again.
 
     Attributes
     ----------
-    coef_, intercept_ : one coefficient for each column, 0 if it was not chosen.
-    selected_features_ : names (or column numbers) in the order chosen, if the method chooses.
-    shrunk_to_ : norm to which rows are shrunk before prediction; None if they are not.
-    released_ : whether there is a model at all.
-    notes_, warnings_ : plain sentences about the fit.
-    receipt_ : what was spent.
-    estimator_ : name of the class that was fitted.
-    method_name_, target_name_ : names to show; the target's is None if it was not told.
+    coef_ : ndarray
+        One coefficient for each column, or for each level except the reference; 0 if it was not chosen.
+    intercept_ : float
+        The intercept.
+    selected_features_ : list of str or int
+        Names (or column numbers) in the order chosen, if the method chooses features.
+    shrunk_to_ : float or None
+        The norm to which rows are shrunk before prediction; None if they are not.
+    released_ : bool
+        Whether there is a model at all.
+    notes_, warnings_ : list of str
+        Plain sentences about the fit.
+    receipt_ : Receipt
+        What was spent, step by step.
+    estimator_ : str
+        The name of the class that was fitted.
+    method_name_ : str
+        The name of the method, to show.
+    target_name_ : str or None
+        The name of the target, to show; None if it is not known.
     """
 
     coef_: Float64
@@ -59,16 +71,26 @@ class LoadedModel(ReleasedModel, RegressorMixin, TableEstimator):
 
     @property
     def selected_features_(self) -> list[Any]:
-        """The chosen columns in order: names, or numbers for an array."""
+        """The chosen columns, in the order chosen: names, or numbers for an array."""
         check_is_fitted(self)
         if self._chosen is None:
             raise AttributeError(f"{self.method_name_} uses every column, so it has no selected_features_")
         return self._labels(self._chosen)
 
     def predict(self, X: Any, *, inverse: bool = False) -> Float64:
-        """The model's prediction for each row, NaN where a value that it needs is missing.
+        """Predict the target for each row; NaN where a value that the model needs is missing.
 
-        `inverse` undoes the function of a formula's target: of log(pay), the prediction is exp(prediction).
+        Parameters
+        ----------
+        X : array, data frame or file
+            New rows, with the columns that the model was fitted on.
+        inverse : bool, default False
+            Undo the function of the formula's target: for log(pay), the result is exp(prediction).
+
+        Returns
+        -------
+        ndarray
+            One prediction for each row.
         """
         return self._over(X, self._predict, inverse)
 
@@ -97,6 +119,36 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
     """Read a model that `save` wrote. It predicts and prints as the original does.
 
     The digest in the file guards against accidents and careless edits, not against somebody who recomputes it.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+
+    Returns
+    -------
+    PrivateLinearRegression or LoadedModel
+        A `LoadedModel` for all other methods; it cannot be fitted again.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or was changed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from privreg import PrivateLinearRegression, load_model
+    >>> X = np.random.default_rng(0).normal(size=(5_000, 2))
+    >>> model = PrivateLinearRegression(epsilon=1.0).fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.json")
+    ...     model.save(path)
+    ...     again = load_model(path)
+    >>> np.array_equal(again.predict(X), model.predict(X))
+    True
     """
     with read_model(path) as file, np.errstate(all="ignore"):
         model = _flagship(file) if file.estimator == PrivateLinearRegression.__name__ else _linear(file)
@@ -131,7 +183,7 @@ def _flagship(file: ModelFile) -> PrivateLinearRegression:
 
 def _linear(file: ModelFile) -> LoadedModel:
     record, columns, estimator = file.model, len(file.schema.rows), file.estimator
-    require(estimator in _LINEAR, "no such estimator")
+    require(estimator in _LINEAR, "unknown estimator")
     fields(record, "coefficients intercept chosen shrunk_to released notes")
     model = LoadedModel()
     model.estimator_ = estimator

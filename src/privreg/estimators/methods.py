@@ -22,10 +22,9 @@ _SUMS = "It fits a linear model to noisy sums over all records, in several round
 _MIDDLE = "It fits many small models and draws one that lies in the middle of them."
 _VOTES = "It first lets small groups of records vote for columns (SubLasso)."
 _ORDER = (
-    "It first chooses columns by Kendall correlation: how often two records are in the same order by a column and by "
-    "the target."
+    "It first chooses columns by Kendall correlation: how often two records have the same order in a column and in the "
+    "target."
 )
-_DASHED, _DOTTED = (0, (4, 2)), (0, (1, 1.5))
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ class Method:
     variant_of: str = ""  # the method that this one is with other settings; the evaluation alone has such names
     headline: bool = False  # run by default, and named in the first sentence of the evaluation
     label: str = ""  # its name, with a line break if it is too long for a chart
-    colour: str = "#cc79a7"
-    line: Any = "solid"
+    colour: str = "series6"  # in charts: a name of _theme
 
     @property
     def selects(self) -> bool:
@@ -62,13 +60,13 @@ class Method:
 _ADASSP: dict[str, Any] = {
     "estimator": "privreg.estimators.boosted_adassp:BoostedAdaSSP",
     "takes": ("ridge",),
-    "colour": "#d55e00",
+    "colour": "series2",
 }
 _TUKEY: dict[str, Any] = {
     "estimator": "privreg.estimators.tukey:TukeyRegression",
     "takes": ("calibration",),
     "budget_check": "privreg.estimators.budgets:check_tukey_budget",
-    "colour": "#0072b2",
+    "colour": "series3",
 }
 _BOTH: dict[str, Any] = {
     "estimator": "privreg.estimators.select_then_regress:SelectThenRegress",
@@ -82,10 +80,10 @@ def _of(selection: str, regression: str) -> dict[str, str]:
 
 _PAPER = (
     Method(BASELINE, "privreg.estimators.non_dp:NonDP", "It fits by least squares, without privacy.", private=False),
-    Method("BAS", about=_SUMS, line=_DOTTED, **_ADASSP),
-    Method("Tukey", about=_MIDDLE, line=_DOTTED, **_TUKEY),
-    Method("L-BAS", about=f"{_VOTES} {_SUMS}", line=_DASHED, settings=_of("sublasso", "adassp"), **_ADASSP | _BOTH),
-    Method("L-Tukey", about=f"{_VOTES} {_MIDDLE}", line=_DASHED, settings=_of("sublasso", "tukey"), **_TUKEY | _BOTH),
+    Method("BAS", about=_SUMS, **_ADASSP),
+    Method("Tukey", about=_MIDDLE, **_TUKEY),
+    Method("L-BAS", about=f"{_VOTES} {_SUMS}", settings=_of("sublasso", "adassp"), **_ADASSP | _BOTH),
+    Method("L-Tukey", about=f"{_VOTES} {_MIDDLE}", settings=_of("sublasso", "tukey"), **_TUKEY | _BOTH),
     Method("K-BAS", about=f"{_ORDER} {_SUMS}", settings=_of("kendall", "adassp"), **_ADASSP | _BOTH),
     Method("K-Tukey", about=f"{_ORDER} {_MIDDLE}", settings=_of("kendall", "tukey"), headline=True, **_TUKEY | _BOTH),
 )
@@ -101,19 +99,19 @@ def _variants(regression: str, suffix: str, setting: dict[str, str], **changes: 
     ]
 
 
-_STRICT = _variants("Tukey", "strict", {"calibration": "strict"}, colour="#009e73")  # protect one record, not one model
+_STRICT = _variants("Tukey", "strict", {"calibration": "strict"}, colour="series4")  # protect one record, not one model
 _PUBLISHED = _variants("BAS", "reference", {"ridge": "reference"})  # with the ridge of the published runs
 REFERENCE = tuple(method.name for method in _PUBLISHED)
 
 _OURS = Method(
     FLAGSHIP,
     "privreg.estimators.private_linear.estimator:PrivateLinearRegression",
-    "It finds the scale of every column with noise, chooses columns if there are too many for the budget, and fits a "
+    "It finds the scale of every column privately, chooses columns if there are too many for the budget, and fits a "
     "linear model to noisy sums over all records.",
     budget_check="privreg.estimators.budgets:check_budget",
     headline=True,
     label="PrivateLinear\nRegression",
-    colour="#000000",
+    colour="series1",
 )
 REGISTRY = {method.name: method for method in (*_PAPER, *_STRICT, _OURS, *_PUBLISHED)}  # in the order of the tables
 
@@ -128,13 +126,43 @@ def make_method(
     ridge: str = "adassp",
     **options: Any,
 ) -> Any:
-    """An estimator for one of METHODS, at the paper's budget unless another is given.
+    """Make an estimator for one of the paper's methods (`METHODS`), at the paper's budget unless another is given.
 
-    Tukey methods use the published calibration, whose guarantee is for one model: `calibration="strict"` protects one
-    record. `ridge="reference"` repeats the ridge of the published BAS columns. Further options (categories, ledger,
-    dataset, n_jobs, random_state) go to the estimator; NonDP has a use for the first only, and refuses a ledger. The
-    other names of REGISTRY are short for these settings ("K-Tukey-strict", "BAS-reference"), and
+    Other names stand for these methods with fixed settings, such as "K-Tukey-strict" and "BAS-reference", and
     "PrivateLinearRegression" chooses its own k.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method.
+    k : int, default 5
+        The number of features to choose, for methods that choose.
+    epsilon : float, default log(3)
+        The privacy budget ε.
+    delta : float, default 1e-5
+        The privacy budget δ.
+    calibration : {"paper", "strict"}, default "paper"
+        For Tukey methods. The published calibration protects one model; "strict" protects one record.
+    ridge : {"adassp", "reference"}, default "adassp"
+        For BAS methods. "reference" repeats the ridge of the published BAS columns.
+    **options : dict
+        Further parameters of the estimator, such as categories, ledger, dataset, n_jobs and random_state. NonDP uses
+        only categories, and refuses a ledger.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg.paper import METHODS, make_method
+    >>> METHODS
+    ('NonDP', 'BAS', 'Tukey', 'L-BAS', 'L-Tukey', 'K-BAS', 'K-Tukey')
+    >>> X = np.random.default_rng(0).normal(size=(20_000, 8))
+    >>> model = make_method("K-Tukey", k=2, epsilon=1.0, delta=1e-6, calibration="strict").fit(X, X[:, 3])
+    >>> model.receipt_.unit
+    'one record'
     """
     if name not in REGISTRY:
         raise ValueError(f"name must be one of {', '.join(REGISTRY)}; got {name!r}")

@@ -21,14 +21,32 @@ _DEPENDENT = 1e-11  # directions weaker than this part of the strongest are left
 
 
 class NonDP(RegressorMixin, TableEstimator):
-    """Least squares with an intercept, right on badly scaled and on dependent columns. **Not private.**
+    """Ordinary least squares with an intercept, to compare with; **not private**.
 
-    Columns are centred and scaled to unit length, the table is reduced to a triangle by QR chunk by chunk, and the
-    triangle is solved for the coefficients of least norm. A constant column gets the coefficient 0.
+    It is accurate on badly scaled and on dependent columns. Columns are centred and scaled to unit length, the table is
+    reduced to a triangle by QR chunk by chunk, and the triangle is solved for the coefficients of least norm. A
+    constant column gets the coefficient 0.
 
     Parameters
     ----------
-    categories : declared levels of text or code columns of a data frame, by column name.
+    categories : dict of str to list, "dtype" or None, default None
+        Levels of columns of a data frame, by name. With None, as with "dtype", they are taken from the columns' types.
+
+    Attributes
+    ----------
+    coef_ : ndarray
+        The coefficients: one for each column, or for each level except the reference.
+    intercept_ : float
+        The intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg import NonDP
+    >>> X = np.arange(10.0).reshape(-1, 1)
+    >>> model = NonDP().fit(X, 3 * X[:, 0] + 1)
+    >>> np.allclose([*model.coef_, model.intercept_], [3, 1])
+    True
     """
 
     coef_: Float64
@@ -38,9 +56,25 @@ class NonDP(RegressorMixin, TableEstimator):
         self.categories = categories
 
     def fit(self, X: Any, y: Any = None, *, formula: str | None = None, where: str | None = None) -> Self:
-        """Fit the exact model. `y`, `formula` and `where` as in `PrivateLinearRegression`."""
+        """Fit the exact model; **not private**.
+
+        Parameters
+        ----------
+        X : array or data frame
+            The table: one row for each record.
+        y : array, series, str or None, default None
+            The target, or the name of its column in X. Not needed with a `formula`.
+        formula : str or None, default None
+            Target and terms of the model, as in `PrivateLinearRegression.fit`.
+        where : str or None, default None
+            A condition that records must meet to be used.
+
+        Returns
+        -------
+        self
+        """
         if not kind_of(X).in_memory:
-            raise TypeError("NonDP needs its table in memory")
+            raise TypeError("NonDP needs the table in memory; pass a data frame or an array")
         inputs = read_inputs(X, y, None, formula, where)
         types = usable_types(inputs)
         source = kind_of(inputs.X).open(inputs.X, inputs.y, types, OpenOptions(1, where=inputs.where))
@@ -55,7 +89,18 @@ class NonDP(RegressorMixin, TableEstimator):
         return self
 
     def predict(self, X: Any) -> Float64:
-        """The model's prediction for each row, NaN where a value that it needs is missing."""
+        """Predict the target for each row; NaN where a value that the model needs is missing.
+
+        Parameters
+        ----------
+        X : array or data frame
+            New rows, with the columns that the model was fitted on.
+
+        Returns
+        -------
+        ndarray
+            One prediction for each row.
+        """
         return linear(self._table(X), self.coef_[self._used], self.intercept_)
 
 

@@ -32,6 +32,7 @@ from privreg.mechanisms.levels import GRID, Common, count_declared, count_levels
 from privreg.mechanisms.median import in_reach, noisy_median, plan_median, reach_of
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import LevelCounts, pick_epsilon
+from privreg.results.release import NO_NUMBERS
 
 SMALLEST_COUNT = 20.0
 MOST_MISSING = 0.3  # of the records: a column that lacks more is left out
@@ -47,11 +48,11 @@ MOST_CANDIDATES = 2000  # values looked at, at most, of each column
 MOST_LEVELS = 50  # of a column
 TRUTHS = ("no", "yes")
 
-EMPTY = "almost no values"
-HALF_EMPTY = "too many missing values"
-NO_COMMON = "no value is common enough"
-CONSTANT = "only one value is common enough"
-TOO_FEW = "too few records at this budget to tell what it holds"
+EMPTY = "almost all values are missing"
+HALF_EMPTY = "too many values are missing"
+NO_COMMON = "no value is common enough to be found at this budget"
+CONSTANT = "only one value is common"
+TOO_FEW = "too few records at this budget to tell what kind of values there are"
 
 
 @dataclass(frozen=True)
@@ -353,5 +354,5 @@ def _doubts(reading: _Reading) -> list[str]:
     targets = [None, *(name for name in sorted(reading.public.targets) if types[name].kind == TEXT)]
     for counts in (reading.classes[name] for name in targets if name in reading.classes):
         if _numbers(counts) < reading.records / 2 - CERTAIN * reading.class_noise:
-            doubts.append("Most records have no number in the target column: is it the right one, and the separator?")
+            doubts.append(NO_NUMBERS)
     return doubts

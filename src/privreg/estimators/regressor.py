@@ -10,30 +10,54 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from privreg._format import count_of
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
 from privreg.estimators.schema_notes import assumption_notes, date_notes, formula_notes, reference_notes
+from privreg.estimators.shown import Shown
+from privreg.results.cards import model_card
 from privreg.results.model_file import save_model
 from privreg.results.release import WARNING, Coefficient, Release, Saved
 from privreg.results.summary import Summary
 
 
-class ReleasedModel:
+class ReleasedModel(Shown):
     """A fitted private model. What is shown or written of it comes from its `Release` alone."""
 
+    def _card(self) -> str:
+        return model_card(self._release())
+
     def summary(self) -> Summary:
-        """The model, what to know about it, and what it cost: `print` it, or let a notebook show it."""
+        """The model, what to know about it, and what it cost.
+
+        Returns
+        -------
+        Summary
+            Text when it is printed, HTML in a notebook.
+        """
         return Summary(self._release())
 
     def report(self, path: str | PathLike[str]) -> None:
-        """Write a report of the fit as one HTML page, whole or not at all."""
+        """Write a report of the fit as one HTML page. The file is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         from privreg import write_report
 
         write_report(self, path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model as plain JSON; `privreg.load_model` reads it."""
+        """Write the model as plain JSON, which `load_model` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         save_model(self._release(), path)
 
     @abstractmethod
@@ -51,11 +75,22 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     intercept_: float
 
     def predict(self, X: Any, *, inverse: bool = False) -> NDArray[np.float64]:
-        """The model's prediction for each row, NaN where a value that it needs is missing.
+        """Predict the target for each row; NaN where a value that the model needs is missing.
 
-        If the target of a formula is a function of a column, such as log(pay), predictions are of log(pay); `inverse`
-        undoes it. What comes of it is a median-type prediction of pay, not of its mean.
-        Of a Dask data frame a series that is computed where its partitions are.
+        Predictions cost no budget.
+
+        Parameters
+        ----------
+        X : array, data frame or file
+            New rows, with the columns that the model was fitted on.
+        inverse : bool, default False
+            If the target of the formula is a function of a column, such as log(pay), predictions are of log(pay).
+            `inverse` undoes the function. The result is a median-type prediction of pay, not a prediction of its mean.
+
+        Returns
+        -------
+        ndarray
+            One prediction for each row. For a Dask data frame, a series that is computed where its partitions are.
         """
         return self._over(X, self._predict, inverse)
 
@@ -74,7 +109,7 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
 
     def _facts(self, features: int | None = None) -> list[str]:
         """Plain sentences about this fit, from released values only. `features` is their number, if not all."""
-        return [f"A linear model of {self._count(features)} features."]
+        return [f"A linear model of {self._count(features)}."]
 
     def _about_columns(self, rows: list[int]) -> list[str]:
         """What to know to read the coefficients of these rows."""
@@ -82,8 +117,8 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         compared = reference_notes(schema, rows) + date_notes(schema, rows)
         return formula_notes(schema) + compared + assumption_notes(schema)
 
-    def _count(self, features: int | None) -> int:
-        return len(self._used) if features is None else features
+    def _count(self, features: int | None) -> str:
+        return count_of(len(self._used) if features is None else features, "feature")
 
     def _shrunk_to(self) -> float | None:
         """Norm to which rows are shrunk before prediction, if they are."""

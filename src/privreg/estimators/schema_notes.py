@@ -6,6 +6,7 @@ from privreg._format import listed, number, shown
 from privreg.data.coding import MOST_CELLS, cut_terms
 from privreg.data.formula import Formula
 from privreg.data.schema import CATEGORY, DATE, Schema
+from privreg.results.release import NO_RECORDS
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
 CERTAIN = 2.5  # standard deviations of noise by which they must be more
@@ -26,10 +27,7 @@ def incomplete(schema: Schema, counted: float, noise: float) -> list[str]:
     share = 1 - counted / schema.records
     certain = share - CERTAIN * noise / schema.records
     if share > 1 - FEW and certain > 0.5:
-        return [
-            "Almost no record has a value in every column: are separator and target right, and is every record of a "
-            "text file in one line, also where cells are quoted?"
-        ]
+        return [NO_RECORDS]
     if certain < FEW:
         return []
     keep = "" if schema.fill else '; missing="fill" (--missing fill) keeps them'
@@ -43,12 +41,12 @@ def reference_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
         own = [f.row for f in schema.rows if f.source == source and f.code is not None and not f.times]
         if column.left_out or column.reference is None or used.isdisjoint(own):
             continue
-        compared.append(f"{shown(column.name)} with {shown(str(column.levels[column.reference]))}")
+        compared.append(f"{shown(column.name)} = {shown(str(column.levels[column.reference]))}")
         unlisted |= not used.issuperset(own)
     if not compared:
         return []
-    also = " Levels that are not listed count as the reference." if unlisted else ""
-    return [f"Levels are compared with a reference: {', '.join(compared)}.{also}"]
+    also = " Levels that are not in the model count as the reference." if unlisted else ""
+    return [f"Reference level{'s' if compared[1:] else ''}: {', '.join(compared)}.{also}"]
 
 
 def formula_notes(schema: Schema) -> list[str]:
@@ -60,10 +58,11 @@ def formula_notes(schema: Schema) -> list[str]:
             told.append(f"Predictions are of {shown(schema.formula.target.text)}, not of {_columns(schema.formula)}.")
     for term in cut_terms(schema):
         told.append(
-            f"{shown(term)}: the {MOST_CELLS} most common combinations of levels are used, others count as none."
+            f"{shown(term)}: only the {MOST_CELLS} most common combinations of levels are used; others count as none "
+            "of them."
         )
     if schema.where:
-        told.append(f"Only records with {shown(schema.where)} were used.")
+        told.append(f"Only records where {shown(schema.where)} were used.")
     return told
 
 
@@ -74,16 +73,14 @@ def _columns(formula: Formula) -> str:
 def date_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
     """What one more means of the dates in the model."""
     dates = [shown(f.name) for f in schema.rows if f.row in set(rows) and schema.columns[f.source].kind == DATE]
-    return [f"{listed(dates)}: in days since 1970-01-01."] if dates else []
+    return [f"{listed(dates)}: measured in days since 1970-01-01."] if dates else []
 
 
 def assumption_notes(schema: Schema) -> list[str]:
     """What was declared about the columns, and so is not covered by the guarantee."""
     used = [column for column in schema if not column.left_out]
     ranges = [
-        f"{shown(c.name)} lies between {number(c.range[0])} and {number(c.range[1])}"
-        for c in used
-        if c.range is not None
+        f"{shown(c.name)} between {number(c.range[0])} and {number(c.range[1])}" for c in used if c.range is not None
     ]
     levels = [shown(c.name) for c in used if c.kind == CATEGORY and not c.found]
     told = [*ranges, *([f"levels of {listed(levels)}"] if levels else [])]

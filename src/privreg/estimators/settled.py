@@ -14,7 +14,7 @@ from privreg.errors import SchemaError
 Categories = Mapping[Any, Sequence[Any]] | str | None
 Ranges = Mapping[str, Any] | None
 
-NO_USE = "its type cannot be used"
+NO_USE = "columns of this type cannot be used"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def settle(
 ) -> Public:
     """What types, declarations and a formula say; SchemaError or ValueError for declarations that do not fit."""
     if isinstance(categories, str) and categories != "dtype":
-        raise ValueError(f'categories must be "dtype" or levels by column, got {categories!r}')
+        raise ValueError(f'categories must be "dtype" or a dict of levels by column, got {categories!r}')
     by_type = categories == "dtype"
     declared = {} if isinstance(categories, str) else {str(name): given for name, given in (categories or {}).items()}
     bounds = {str(name): checked_range(str(name), given) for name, given in (ranges or {}).items()}
@@ -80,13 +80,13 @@ def settle(
         if levels is None and kind.category and by_type:
             levels = types.levels(name)
             if levels is None:
-                raise SchemaError(f"column {name!r} has no levels in its type that hold for the whole column")
+                raise SchemaError(f"the type of column {name!r} does not list the levels of the whole column")
             taken.append(name)
         column = _settled(name, kind, levels, bounds.get(name))
         columns[name] = _coded(column, coded[name]) if name in coded else column
     notes = types.notes
     if taken:
-        notes += (f"The levels of {listed(taken)} came with the data's type and are taken as public.",)
+        notes += (f"The levels of {listed(taken)} are taken from the type of the column and treated as public.",)
     own = frozenset() if formula is None else frozenset(formula.target.columns) - frozenset(formula.inputs)
     return Public(
         columns,
@@ -123,7 +123,7 @@ def as_used(schema: Schema, formula: Formula) -> Schema:
             column = Column(column.name, NUMBER, mark=column.mark)
         elif column.name in coded:
             if not column.has_levels:
-                raise SchemaError(f"the schema has no levels of {column.name!r}; read the table with C({column.name})")
+                raise SchemaError(f"the schema has no levels for C({column.name}); fit without a schema to find them")
             column = _coded(column, coded[column.name]) or column
         columns.append(column)
     return replace(schema, columns=tuple(columns))
@@ -134,9 +134,13 @@ def _number(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, float
     if levels is not None:
         raise SchemaError(f"column {name!r} has declared levels, so the formula cannot compute with it")
     if kind.category or kind.levels is not None:
-        raise SchemaError(f"column {name!r} is a category, so the formula cannot compute with it; make numbers of it")
+        raise SchemaError(
+            f"column {name!r} is a category, so the formula cannot compute with it; convert it to numbers"
+        )
     if kind.kind == OTHER_TYPE:
-        raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
+        raise SchemaError(
+            f"column {name!r} is of type {kind.words}, which cannot be used; convert it to numbers or text"
+        )
     return Column(name, NUMBER, range=bounds)
 
 
@@ -156,7 +160,9 @@ def _settled(name: str, kind: ColumnType, levels: Any, bounds: tuple[float, floa
     if levels is not None:
         given = checked_levels(name, levels)
         if kind.kind == OTHER_TYPE:
-            raise SchemaError(f"column {name!r} is of type {kind.words}, which cannot be used")
+            raise SchemaError(
+                f"column {name!r} is of type {kind.words}, which cannot be used; convert it to numbers or text"
+            )
         if kind.kind in (NUMBER, BOOLEAN, TIME) and any(isinstance(level, str) for level in given):
             raise SchemaError(
                 f"column {name!r} holds {kind.words}s, so the text {given[0]!r} cannot be one of its levels"

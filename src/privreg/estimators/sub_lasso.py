@@ -31,22 +31,68 @@ class SubLasso(PrivateSelector):
     nonzero Lasso coefficients, and Peel picks k columns by noisy votes. The models have an intercept, which takes no
     part in the vote.
 
-    Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md.
-    Exact check: tests/estimators/test_sub_lasso.py.
+    Proof: docs/proofs/sublasso.md, docs/proofs/count.md, docs/proofs/peel.md. Exact check:
+    tests/estimators/test_sub_lasso.py.
 
     Parameters
     ----------
-    k : number of columns to choose. If there are no more than k, all are returned and nothing is spent.
-    epsilon, delta : the budget, for adding or removing one record.
-    group_size : "k" (the paper's text), "d" (columns with the intercept: the authors' published code) or a number.
-    alpha : Lasso penalty, in scikit-learn's scaling.
-    count_share : part of epsilon spent on the number of records.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
-        as in `PrivateLinearRegression`.
+    k : int, default 5
+        The number of columns to choose. If there are no more than k, all are chosen and nothing is spent.
+    epsilon : float, default 1.0
+        The privacy budget ε, for adding or removing one record.
+    delta : float, default 0.0
+        The privacy budget δ.
+    group_size : int, "k" or "d", default "k"
+        Records in a group, on average. "k" is the paper's text, "d" (the columns and the intercept) the authors'
+        published code.
+    alpha : float, default 1.0
+        The Lasso penalty, in scikit-learn's scaling.
+    count_share : float, default 0.5
+        The part of epsilon that is spent on the number of records.
+    categories : dict of str to list, "dtype" or None, default None
+        Public levels of columns, by name; as in `PrivateLinearRegression`.
+    missing : {"drop", "fill"}, default "drop"
+        Whether records with a missing value are left out or filled in; as in `PrivateLinearRegression`.
+    ranges : dict of str to (float, float) or None, default None
+        Public ranges of columns, by name; values outside are clipped.
+    schema : Schema or None, default None
+        What an earlier fit or a `SchemaReader` found out about the columns; it costs nothing again.
+    rows_per_person : int, default 1
+        The most records of one person that are used, if `fit` is given `groups`.
+    ledger : Ledger or None, default None
+        The ledger whose budget the fit spends from.
+    dataset : str or None, default None
+        The name of the data set in the ledger.
+    purpose : str or None, default None
+        What the fit is for, in your own words; kept in the ledger.
+    progress : callable or None, default None
+        Called with the name of each stage, for instance `print`.
+    n_jobs : int or None, default -1
+        Number of threads, as in scikit-learn; -1 uses every core. Results do not depend on it.
+    random_state : int, numpy random generator or None, default None
+        None for private noise. A seed makes the run repeatable and **not private**.
 
     Attributes
     ----------
-    n_models_ : m, computed from the private count. Missing when nothing was spent.
+    ranking_ : ndarray of int
+        Numbers of the chosen columns, in the order chosen.
+    selected_features_ : list of str or int
+        Names of the chosen columns (or their numbers, for an array), in the order chosen.
+    n_models_ : int
+        The number m of models, from the private count. Missing if nothing was spent.
+    receipt_ : Receipt
+        What was spent, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg import SubLasso
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5_000, 10))
+    >>> y = 5 * X[:, 3] + 5 * X[:, 7]
+    >>> selector = SubLasso(k=2, epsilon=1.0).fit(X, y)
+    >>> sorted(selector.selected_features_)
+    [3, 7]
     """
 
     k: int = 5

@@ -68,8 +68,7 @@ class TableEstimator(BaseEstimator):
         for column in self.schema_:
             if column.has_levels and not column.left_out:
                 raise ValueError(
-                    f"column {column.name!r} of the table this was fitted on is a category: pass a data frame, not an "
-                    "array"
+                    f"column {column.name!r} of the fitted table is a category; pass a data frame, not an array"
                 )
 
     def _tables(self, X: Any) -> Iterator[Table]:
@@ -108,8 +107,8 @@ class TableEstimator(BaseEstimator):
         formula = self.schema_.formula
         tree = None if formula is None else inverse_of(formula.target)
         if tree is None:
-            what = "this model's has none" if formula is None else f"it cannot undo {formula.target.text}"
-            raise ValueError(f"inverse undoes the function of a target, such as log(pay); {what}")
+            what = "this model's target has none" if formula is None else f"it cannot undo {formula.target.text}"
+            raise ValueError(f"inverse undoes a function of the target, such as log(pay); {what}")
         return partial(_undone, tree)
 
     def _labels(self, columns: list[int]) -> list[Any]:

@@ -31,39 +31,85 @@ JITTER = 2.0**-20  # of a coefficient's natural unit: a value that many groups s
 class TukeyRegression(PrivateRegressor):
     """Linear regression by the Tukey mechanism: no data bounds, and little influence of outliers.
 
-    A private lower estimate of the number of records sets the number m of groups. Every record draws its group, each
-    group fits least squares with an intercept, and a point of large approximate Tukey depth among the m models is
-    drawn, if a noisy test finds the models stable enough for the draw to be private. It needs some hundred models
-    (about 550/epsilon for 5 features, more for more), so it suits tables with many records and few features.
+    A private lower estimate of the number of records sets the number m of groups. Each record draws its group, and each
+    group fits least squares with an intercept. If a noisy test finds these m models stable enough for a private draw, a
+    point of large approximate Tukey depth among them is drawn. The method needs some hundred models (about 550/epsilon
+    for 5 features, more for more), so it suits tables with many records and few features.
 
     Coefficients are drawn independently of each other. Where two of them nearly cancel, as the intercept and the
-    coefficient of a column far from 0 do, predictions suffer: subtract a public reference value first (year − 2000).
+    coefficient of a column far from 0 do, predictions suffer. Subtract a public reference value first (year − 2000).
 
-    If the test fails nothing is released: `released_` is False, a `NotReleasedWarning` says so, and the model is the
-    constant 0.
+    If the test fails, nothing is released: `released_` is False, a `NotReleasedWarning` says so, and all predictions
+    are 0.
 
     Proof: docs/proofs/tukey.md, docs/proofs/count.md. Exact check: tests/mechanisms/test_depth.py,
     tests/estimators/test_tukey.py.
 
     Parameters
     ----------
-    epsilon, delta : the budget; delta must be positive.
-    calibration : "strict" protects one record. "paper" is the published method (equal groups of n // m records, weights
-        exp(ε·depth), the published safety test); its draw is private for adding or removing one model. As one record
-        can move every group, that is no guarantee for a record, and the receipt says so.
-    group_size : records in a group on average; "auto" takes the largest of 4, 3, 2.5, 2, 1.5, 1.25 for each coefficient
-        that leaves enough models ("strict"), or one for each ("paper").
-    n_records : a lower estimate of the number of records, if an earlier private release gave one: saves the count.
-    count_share : part of epsilon spent on the number of records.
-    categories, missing, ranges, schema, rows_per_person, ledger, dataset, purpose, progress, n_jobs, random_state :
-        as in `PrivateLinearRegression`.
+    epsilon : float, default 1.0
+        The privacy budget ε, for adding or removing one record.
+    delta : float, default 1e-6
+        The privacy budget δ. Must be positive.
+    calibration : {"strict", "paper"}, default "strict"
+        "strict" protects one record. "paper" is the published method: equal groups of n // m records, weights
+        exp(ε·depth), and the published safety test. Its draw is private for adding or removing one model. As one record
+        can change every group, that is no guarantee for a record, and the receipt says so.
+    group_size : float or "auto", default "auto"
+        Records in a group, on average. "auto" takes the largest of 4, 3, 2.5, 2, 1.5 and 1.25 for each coefficient that
+        leaves enough models ("strict"), or one for each coefficient ("paper").
+    n_records : int or None, default None
+        A lower estimate of the number of records from an earlier private release. It saves the count.
+    count_share : float, default 0.05
+        The part of epsilon that is spent on the number of records.
+    categories : dict of str to list, "dtype" or None, default None
+        Public levels of columns, by name; as in `PrivateLinearRegression`.
+    missing : {"drop", "fill"}, default "drop"
+        Whether records with a missing value are left out or filled in; as in `PrivateLinearRegression`.
+    ranges : dict of str to (float, float) or None, default None
+        Public ranges of columns, by name; values outside are clipped.
+    schema : Schema or None, default None
+        What an earlier fit or a `SchemaReader` found out about the columns; it costs nothing again.
+    rows_per_person : int, default 1
+        The most records of one person that are used, if `fit` is given `groups`.
+    ledger : Ledger or None, default None
+        The ledger whose budget the fit spends from.
+    dataset : str or None, default None
+        The name of the data set in the ledger.
+    purpose : str or None, default None
+        What the fit is for, in your own words; kept in the ledger.
+    progress : callable or None, default None
+        Called with the name of each stage, for instance `print`.
+    n_jobs : int or None, default -1
+        Number of threads, as in scikit-learn; -1 uses every core. Results do not depend on it.
+    random_state : int, numpy random generator or None, default None
+        None for private noise. A seed makes the run repeatable and **not private**.
 
     Attributes
     ----------
-    coef_, intercept_ : the model, in the units of the data.
-    released_ : whether the test passed.
-    n_models_ : m.
-    receipt_ : what was spent.
+    coef_ : ndarray
+        The coefficients, in the units of the data.
+    intercept_ : float
+        The intercept.
+    released_ : bool
+        Whether the test passed.
+    n_models_ : int
+        The number m of small models.
+    receipt_ : Receipt
+        What was spent, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg import TukeyRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50_000, 2))
+    >>> y = 3 * X[:, 0] + rng.normal(size=50_000)
+    >>> model = TukeyRegression(epsilon=1.0, delta=1e-6).fit(X, y)
+    >>> model.released_
+    True
+    >>> model.predict(X).shape
+    (50000,)
     """
 
     epsilon: float = 1.0
@@ -88,7 +134,7 @@ class TukeyRegression(PrivateRegressor):
         if size != "auto" and (not isinstance(size, Real) or isinstance(size, bool) or not 1 <= size < np.inf):
             raise ValueError(f'group_size must be "auto" or a number of at least 1, got {size!r}')
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n > MAX_RECORDS):
-            raise ValueError(f"n_records must be None or a whole number of at most {MAX_RECORDS}, got {n!r}")
+            raise ValueError(f"n_records must be None or a whole number of at most {MAX_RECORDS:,}, got {n!r}")
         check_share(self.count_share)
 
     def _plan(self, budget: Budget, columns: int) -> list[Event]:
@@ -146,9 +192,7 @@ class TukeyRegression(PrivateRegressor):
     def _facts(self, features: int | None = None) -> list[str]:
         if not self.released_:
             return [_NOT_RELEASED]
-        return [
-            f"A linear model of {self._count(features)} features, from the middle of {self.n_models_:,} small models."
-        ]
+        return [f"A linear model of {self._count(features)}, drawn from the middle of {self.n_models_:,} small models."]
 
 
 def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:
@@ -159,7 +203,7 @@ def models_and_units(rows: Float64, target: Float64, bounds: Int64) -> Float64:
 
 
 _NOT_RELEASED = (
-    "No model was released: there are too few records for so many features at this epsilon, or the models of small "
-    "groups of records differ too much, so drawing one of them would not be private. Predictions are the constant 0. "
+    "No model was released: there are too few records for this many features at this epsilon, or the models of small "
+    "groups of records differ too much, so drawing one of them would not be private. All predictions are 0. "
     "More records, fewer features or a larger epsilon would help."
 )

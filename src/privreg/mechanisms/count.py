@@ -20,7 +20,7 @@ GRID = 2**28  # grid steps for one record, where noise is Gaussian
 def check_share(share: float) -> None:
     """Raise ValueError unless the count may spend this part of ε."""
     if not (isinstance(share, Real) and 0 < share < 1):
-        raise ValueError(f"count_share must lie between 0 and 1, got {share!r}")
+        raise ValueError(f"count_share must be between 0 and 1, got {share!r}")
 
 
 def plan_count(budget: Budget, share: float) -> Laplace:

@@ -50,7 +50,7 @@ STRICT = Calibration("strict", "one record", Fraction(3, 20), Fraction(3, 10), s
 # The published method: its Lemma with δ/(8e^η) for δ, and a draw that costs η. The draw protects one model.
 PAPER = Calibration(
     "paper",
-    "one model in the draw and one record in other steps (no guarantee for one record over all)",
+    "one model in the draw and one record in other steps (no guarantee for one record overall)",
     Fraction(1, 4),
     Fraction(1, 2),
     steps=1,
@@ -67,14 +67,18 @@ def plan_draw(
 ) -> ProposeTestRelease:
     """The test and draw that together cost at most `epsilon`."""
     if dimension > MOST_DIMENSIONS:
-        raise BudgetError(f"the Tukey mechanism handles at most {MOST_DIMENSIONS - 1} feature columns")
+        raise BudgetError(
+            f"the Tukey mechanism handles at most {MOST_DIMENSIONS - 1} features; select fewer columns first"
+        )
     # Each weight of the draw is known up to a factor e^(±ξ), so each probability up to e^(±2ξ), on both data sets.
     rounding = 4 * (dimension * WIDTH_ERROR + 2 / GRID)
     scale = scale_for(1, epsilon * calibration.test_share)
     rest = epsilon - 1 / Fraction(scale) - Fraction(rounding)
     units = floor(rest * GRID / calibration.steps)
     if units < 1:
-        raise BudgetError(f"epsilon={float(epsilon):.3g} is too small for a Tukey mechanism in {dimension} dimensions")
+        raise BudgetError(
+            f"epsilon={float(epsilon):.3g} is too small for the Tukey mechanism with {dimension - 1} features"
+        )
     rate = min(units, STEEPEST * GRID) / GRID
     return ProposeTestRelease(name, scale, rate, calibration.steps, rounding, delta, purpose="draw")
 

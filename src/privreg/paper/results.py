@@ -16,6 +16,7 @@ from privreg.paper.datasets import COMPLETE, OTHER, PARTIAL, Task, published, ta
 from privreg.results.outputs import write_whole
 
 JOURNAL = "trials.jsonl"
+NOT_ASKED, NO_FILE = "not asked for", "no file in the folder"  # why a data set has no trials, and nothing is wrong
 KEY = ("task", "method", "k", "epsilon", "trial")  # what makes a trial the same trial
 Quartiles = tuple[float, float, float]
 Way = tuple[str, int | None, float | None]  # method, k and ε
@@ -68,7 +69,7 @@ class Results:
         if not self.runs:
             raise DataError(f"{JOURNAL} has no run")
         self.datasets: dict[int, Task] = {}
-        self.missing: dict[int, str] = dict.fromkeys(tasks(), "not asked for")
+        self.missing: dict[int, str] = dict.fromkeys(tasks(), NOT_ASKED)
         for run in self.runs:
             self.missing |= {int(t): reason for t, reason in run["missing"].items()}
             for task, row in run["data sets"].items():
@@ -91,6 +92,11 @@ class Results:
         for key, row in self.trials.items():
             groups.setdefault(key[:-1], []).append(row)
         self._cells = {key: _cell(group) for key, group in groups.items()}
+
+    @property
+    def unusable(self) -> dict[int, str]:
+        """The paper's data sets that were asked for and could not be used, and why."""
+        return {task: why for task, why in self.missing.items() if why not in (NOT_ASKED, NO_FILE)}
 
     def of_kind(self, kind: str, k: int) -> list[Task]:
         """The data sets for a table: as in the paper, those with fewer than k columns are left out."""

@@ -18,7 +18,7 @@ from privreg.errors import DataError
 from privreg.estimators.methods import REGISTRY
 from privreg.paper import journal
 from privreg.paper.datasets import DataSet, find, kind, load, name_of, tasks
-from privreg.paper.results import JOURNAL, Results, ways, write_summary
+from privreg.paper.results import JOURNAL, NO_FILE, Results, ways, write_summary
 from privreg.paper.trials import Trial, run_all
 from privreg.paper.watch import Watch
 
@@ -101,6 +101,7 @@ def _prepare(
     if not sets:
         raise DataError(f"no data set can be run: {next(iter(reasons.values()), 'there is no file for these --tasks')}")
     absent = [t for t in settings.tasks or tasks() if t in tasks() and str(t) not in sets]
+    without = f"{NO_FILE}, although --tasks names it" if settings.tasks else NO_FILE
     header = {
         "command": command,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -109,7 +110,7 @@ def _prepare(
         **{name: getattr(settings, name) for name in ("jobs", "seed", "jitter", "delta", "trials")},
         **{"k": list(settings.ks), "epsilon": list(settings.epsilons), "methods": list(settings.methods)},
         "data sets": sets,
-        "missing": {str(t): reasons.get(t, "no file in the folder") for t in absent},
+        "missing": {str(t): reasons.get(t, without) for t in absent},
     }
     return header, {task: file for task, file in files.items() if str(task) in sets}
 

@@ -114,7 +114,7 @@ def test_few_rows(rows):
     answer = plan(rows, 4, 0.5)
     assert answer.k == 0
     assert [o.kept for o in answer.outlooks] == [0] * len(STRENGTHS)
-    assert "too little for more than a constant" in str(answer)
+    assert "too little data for more than a constant" in str(answer)
     assert "columns would be used" not in str(answer)
     assert str(answer).count("  0 %") == len(STRENGTHS)
 
@@ -187,10 +187,16 @@ def test_how_intervals_are_printed():
     def row(half, wider):
         return str(planner.Plan(9, 1, 1.0, 1e-6, 1, (Outlook(0.1, 0.1, 0.1, 0.1, 0.1, half, wider),))).splitlines()[4]
 
-    assert row(0.32, 2.08).endswith("100 %     ±0.32  2.1 ×")
-    assert row(0.0123, 1.0).endswith("±0.012  1.0 ×")
-    assert row(3.456, 21.0).endswith("±3.46  21.0 ×")
+    assert row(0.32, 2.08).endswith("100 %      ±0.3  2.1 ×")
+    assert row(0.0123, 1.0).endswith("±0.01  1.0 ×")
+    assert row(3.456, 21.0).endswith("±3.5   21 ×")
     assert row(None, None).endswith("100 %")
+
+
+def test_a_constant_has_no_intervals_and_no_r2_of_minus_nothing():
+    text = str(planner.Plan(9, 1, 1.0, 1e-6, 0, (Outlook(0.1, 0.1, -0.001, -0.004, 0.0, 48.09, 494.8),)))
+    assert text.splitlines()[4].endswith("0.10        0.00   0.00 … 0.00   0 %")
+    assert "−0.00" not in text
 
 
 def test_progress_goes_up_to_one():

@@ -337,16 +337,18 @@ def test_the_chart(model):
     undetermined = known_model(replace(doubt, covariance=covariance))
     _, ax = pyplot.subplots()
     assert undetermined.plot(ax) is ax
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["town=c", "age", "far"]  # the largest first
-    widths = {label.get_text(): bar.get_width() for label, bar in zip(ax.get_yticklabels(), ax.patches, strict=True)}
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["per standard deviation", "age", "far", "against the reference level", "town=c (vs a)"]
+    at = {names[int(y)]: x for line in ax.lines if line.get_marker() == "o" for x, y in [line.get_xydata()[0]]}
     X, _ = table()
-    assert widths["age"] == pytest.approx(model.params["age"] * X["age"].std(ddof=0))
-    assert widths["town=c"] == pytest.approx(model.params["town=c"])
+    assert at["age"] == pytest.approx(model.params["age"] * X["age"].std(ddof=0))
+    assert at["town=c (vs a)"] == pytest.approx(model.params["town=c"])
+    assert sum(not name.startswith(("per ", "against ")) for name in names) == len(at) == 3
     own = model.plot()
-    assert len(own.patches) == 4
+    assert len([line for line in own.lines if line.get_marker() == "o" and line.get_markersize() == 7]) == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not constant_model().plot().patches
+        assert not [line for line in constant_model().plot().lines if line.get_marker() == "o"]
     pyplot.close("all")
 
 

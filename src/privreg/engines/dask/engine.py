@@ -71,15 +71,15 @@ class DaskEngine(PartsEngine):
                 done.acquire()
             return list(self._client.gather(futures))
         except (CancelledError, KilledWorker, CommClosedError) as error:
-            raise ClusterError(f"the cluster has lost what it was working on ({type(error).__name__})") from error
+            raise ClusterError(f"the cluster lost what it was working on ({type(error).__name__})") from error
         except BaseException as error:
             self._client.cancel(futures, force=True)
             if isinstance(error, PrivregError) or not isinstance(error, Exception):
                 raise
         # Out here, because the error of a user's own graph may quote a value, and would be kept in the chain.
         raise ClusterError(
-            "a partition could not be computed; call .compute() on the data frame to see why. If it fails because of "
-            "one value, that alone tells of the value: declare types that any value fits, such as object"
+            "a partition could not be computed; call .compute() on the data frame to see why. If one value makes it "
+            "fail, that failure reveals something about the value: declare types that fit any value, such as object"
         )
 
     # ---- what records can be asked
@@ -193,8 +193,8 @@ class FramePart:
         cells = self.layout.cells(as_declared(self.frame, self.kinds), columns)
         if self.print is not None and crc32(cells[None].values.tobytes()) != self.print:
             raise ClusterError(
-                "a partition has other rows than when it was first read; a frame must give the same rows in the same "
-                "order whenever it is computed: call .persist() on it, or save it as Parquet, first"
+                "a partition has different rows than when it was first read; a data frame must give the same rows in "
+                "the same order each time it is computed: call .persist() on it first, or save it as Parquet"
             )
         yield cells
 

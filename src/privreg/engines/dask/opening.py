@@ -69,7 +69,7 @@ class DaskFrames(Kind):
 
     def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
         if isinstance(groups, str) and groups not in X.columns:
-            raise SchemaError(f"groups must be the name of a column of X; there is none called {groups!r}")
+            raise SchemaError(f"groups must be the name of a column of X; it has no column {groups!r}")
         return X[[*columns, *([groups] if isinstance(groups, str) and groups not in columns else [])]], groups
 
     def types(self, X: Any, y: Any, groups: Any) -> Types:
@@ -146,7 +146,7 @@ def _own_threads(process: int) -> Client:
 
 def _check_names(X: Any) -> None:
     if not all(isinstance(name, str) for name in X.columns) or len(set(X.columns)) < len(X.columns):
-        raise SchemaError("the columns of a Dask data frame must have names, and no two the same")
+        raise SchemaError("the columns of a Dask data frame must have names, all different")
 
 
 def _joined(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
@@ -165,7 +165,7 @@ def _with_column(frame: Any, column: Any, what: str) -> tuple[Any, Any]:
             return frame.assign(**{name: unconverted(column)}), name
         except ValueError as error:
             raise SchemaError(
-                f"{what} and X have different partitions: make it a column of X, and pass its name"
+                f"{what} and X have different partitions; make it a column of X and pass its name"
             ) from error
     if not isinstance(column, str) or column not in frame.columns:
         raise SchemaError(f"{what} must be the name of a column of X, or a Dask series with the same partitions")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import about, number
+from privreg._format import about, count_of, number
 from privreg._types import Float64
 from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
@@ -39,68 +39,114 @@ LIMITS = ("narrow", "wide")
 
 @dataclass(eq=False, repr=False)
 class PrivateLinearRegression(ReadableModel, PrivateRegressor):
-    """Linear regression under differential privacy, without data bounds and with nothing to tune.
+    """Linear regression with differential privacy: no data bounds to give, nothing to tune.
 
-    The table may be as it is: numbers, text, categories, dates, missing values. What each column holds, and which
-    values of text are common, is found out privately first. Levels are compared with a reference.
+    The table may hold numbers, text, categories, dates and missing values. What each column holds, and which values of
+    text columns are common, is found out privately first. Levels are compared with a reference level.
 
-    A private count of the records sets a schedule for the budget. Centre and spread of the target and of each column
-    are found on fixed grids that cover every scale, and values are winsorised there. If the data cannot carry all
-    columns at this budget, the most telling ones are chosen by rank correlation, half of them with what the first half
-    leaves unexplained. Three phases of least squares on noisy moments follow, each in a frame that the one before
-    made well-conditioned; the last is shrunk by how much of it may be noise.
+    A private count of the records sets a schedule for the budget. The centre and spread of the target and of each
+    column are found on fixed grids that cover every scale, and values are clipped there. If the data cannot support all
+    columns at this budget, the most informative ones are chosen by rank correlation: one half directly, the other half
+    by what the first half leaves unexplained. Three phases of least squares on noisy moments follow, each in
+    coordinates that the phase before made well-conditioned. The last one is shrunk by how much of it may be noise.
 
-    The model is linear where every feature lies in its `linear_range_`; beyond, a feature counts as if it were at the
-    end of the range. Predictions stay in the target's own range. Coefficients to read estimate least squares on the
-    table with all values clipped like that.
+    The model is linear where every feature lies in its `linear_range_`. Beyond it, a feature counts as if it were at
+    the end of the range. Predictions stay in the target's own range. The coefficients to read (`params`) estimate least
+    squares on the table with all values clipped in this way.
 
     Proof: docs/proofs/flagship.md, docs/proofs/adaptive.md. Exact check: tests/audit/test_replay.py.
 
     Parameters
     ----------
-    epsilon, delta : the budget, for adding or removing one record (or one person, see `fit`); delta must be positive.
-    k : the most features to use; "auto" uses as many as the data can carry at this budget.
-    max_rows_for_selection : if features are chosen, and there are more records than this, they are chosen by samples
-        of about so many: much faster for tens of millions of records, at a loss of accuracy that docs/scaling.md
-        measures. None uses all records.
-    limits : where values are clipped. "narrow" is best for predictions, and for intervals at small budgets. With "wide"
-        only values far out are clipped, further out the more data there are: coefficients are closer to plain least
-        squares on the table as it is, at the price of wider intervals (docs/uncertainty.md).
-    categories : levels of columns, by name, if they are public: `{"town": ["north", "south"]}`. The first one is the
-        reference. "dtype" takes the levels in the types of columns as public. None: common values are found privately.
-    missing : "drop" leaves out a record with a missing value; "fill" keeps it, and counts a missing number as the
-        centre of its column, a missing category as a level of its own.
-    ranges : where values lie, by column, if that is known from outside the data: `{"age": (0, 120)}`. Values beyond are
-        clipped.
-    schema : what an earlier fit (`schema_`) or a `SchemaReader` found out about the columns: nothing is spent on it
-        again.
-    rows_per_person : the most records of one person that are kept if `fit` is given `groups`. More than one is paid for
-        by group privacy: noise grows in proportion.
-    ledger, dataset : a `Ledger` and the name of a data set in it, whose budget the fit spends from. What the fit may
-        cost is written there before noise is drawn; without room for it, the fit raises `BudgetRefusedError`. The
-        ledger keeps a tenth of delta for its own accounting.
-    purpose : what the fit is for, in the words of the ledger's entry; by default its class.
-    progress : called with the name of each stage, for instance `print`.
-    n_jobs : number of threads as in scikit-learn; −1 uses every core. Results do not depend on it.
-    random_state : None for private noise; a seed makes the run repeatable and **not private**.
+    epsilon : float, default 1.0
+        The privacy budget ε, for adding or removing one record (or one person, see `fit`).
+    delta : float, default 1e-6
+        The privacy budget δ. Must be positive.
+    k : int or "auto", default "auto"
+        The most features to use. "auto" uses as many as the data can support at this budget.
+    max_rows_for_selection : int or None, default None
+        If features have to be chosen, and there are more records than this, they are chosen on samples of about this
+        many records. This is much faster for tens of millions of records; docs/scaling.md measures the loss of
+        accuracy. None uses all records.
+    limits : {"narrow", "wide"}, default "narrow"
+        Where values are clipped. "narrow" is best for predictions, and for intervals at small budgets. With "wide",
+        only extreme values are clipped, the further out the more data there are: coefficients are closer to plain least
+        squares on the raw table, at the price of wider intervals (docs/uncertainty.md).
+    categories : dict of str to list, "dtype" or None, default None
+        Levels of columns, by name, if they are public: `{"town": ["north", "south"]}`. The first one is the reference.
+        "dtype" treats the levels in the columns' types as public. With None, common values are found privately.
+    missing : {"drop", "fill"}, default "drop"
+        "drop" leaves out a record with a missing value. "fill" keeps it: a missing number counts as the centre of its
+        column, a missing category as a level of its own.
+    ranges : dict of str to (float, float) or None, default None
+        The range of values of columns, by name, if it is known from outside the data: `{"age": (0, 120)}`. Values
+        outside are clipped.
+    schema : Schema or None, default None
+        What an earlier fit (`schema_`) or a `SchemaReader` found out about the columns. Nothing is spent on it again.
+    rows_per_person : int, default 1
+        The most records of one person that are used, if `fit` is given `groups`. More than one is paid for by group
+        privacy: noise grows in proportion.
+    ledger : Ledger or None, default None
+        The ledger whose budget the fit spends from. What the fit may cost is written there before noise is drawn. If
+        there is no room for it, the fit raises `BudgetRefusedError`. The ledger keeps a tenth of delta for its own
+        accounting.
+    dataset : str or None, default None
+        The name of the data set in the ledger. Pass it together with `ledger`.
+    purpose : str or None, default None
+        What the fit is for, in your own words; kept in the ledger's entry.
+    progress : callable or None, default None
+        Called with the name of each stage, for instance `print`.
+    n_jobs : int or None, default -1
+        Number of threads, as in scikit-learn; -1 uses every core. Results do not depend on it.
+    random_state : int, numpy random generator or None, default None
+        None for private noise. A seed makes the run repeatable and **not private**.
 
     Attributes
     ----------
-    schema_ : what was found out about the columns: kinds, levels, what is left out and why. Public.
-    params, bse, tvalues, pvalues : estimates to read, their standard errors, z values and p-values, named as in
-        statsmodels: one row for each column, or for each level but the reference, "(intercept)" last; NaN if the column
-        is not in the model or its coefficient is not determined at this budget (`status_` says which).
-    coef_, intercept_ : what `predict` uses: the model in the units of the data, shrunk, one coefficient for each
-        column, or for each level but the reference; 0 if it was not chosen or is left out.
-    standard_error_, intercept_error_ : `bse` as an array, without the intercept, and that of the intercept.
-    r2_, r2_error_ : R² of `predict` on the clipped target, estimated privately, and its standard error; NaN for a
-        constant.
-    residual_error_, residual_error_se_ : residual standard error in the units of the target, and its standard error.
-    linear_range_ : low and high end of the range in which the model is linear, for each column; NaN if not chosen.
-    selected_features_ : names (or column numbers) in the order chosen.
-    n_records_ : an estimate of the number of records, a cautious (low) one, released privately.
-    warnings_ : plain sentences about what may be wrong with this fit, from released values only.
-    receipt_ : what was spent.
+    schema_ : Schema
+        What was found out about the columns: kinds, levels, which columns are left out and why. Public.
+    params, bse, tvalues, pvalues : pandas.Series
+        Estimates to read, their standard errors, z values and p-values, named as in statsmodels. One row for each
+        column, or for each level except the reference, "(intercept)" last; NaN if the column is not in the model or its
+        coefficient is not determined at this budget (`status_` says which). Arrays if pandas is not installed.
+    coef_ : ndarray
+        The shrunk coefficients that `predict` uses, in the units of the data: one for each column, or for each level
+        except the reference; 0 if it was not chosen or is left out.
+    intercept_ : float
+        The intercept that `predict` uses.
+    standard_error_ : ndarray
+        `bse` without the intercept.
+    intercept_error_ : float
+        The standard error of the intercept.
+    r2_, r2_error_ : float
+        R² of `predict` on the clipped target, estimated privately, and its standard error. NaN for a constant.
+    residual_error_, residual_error_se_ : float
+        The residual standard error in the units of the target, and its standard error.
+    linear_range_ : ndarray with two columns
+        The low and high end of the range in which the model is linear, for each column; NaN if it was not chosen.
+    selected_features_ : list of str or int
+        Names of the features (or their numbers, for an array) in the order chosen.
+    n_records_ : float
+        A cautious (low) private estimate of the number of records.
+    warnings_ : list of str
+        Plain sentences about what may be wrong with this fit, from released values only.
+    receipt_ : Receipt
+        What was spent, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privreg import PrivateLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 3))
+    >>> y = 2 * X[:, 0] - X[:, 2] + rng.normal(size=20_000)
+    >>> model = PrivateLinearRegression(epsilon=1.0, delta=1e-6).fit(X, y)
+    >>> len(model.params)  # three columns and the intercept
+    4
+    >>> model.predict(X[:2], interval=0.95).shape
+    (2, 3)
+    >>> model.receipt_.epsilon <= 1.0
+    True
     """
 
     epsilon: float = 1.0
@@ -121,14 +167,27 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         return list(dict.fromkeys(term.column for term in self.model_.terms if term.sure))
 
     def predict(self, X: Any, *, inverse: bool = False, interval: float | None = None) -> Any:
-        """The model's prediction for each row, NaN where a value that it needs is missing.
+        """Predict the target for each row; NaN where a value that the model needs is missing.
 
-        `interval`, such as 0.95, adds a prediction interval: a frame with columns "prediction", "lower" and "upper",
-        between which a new target lies with that probability, if errors are normal and the model is right.
+        Predictions cost no budget.
 
-        If the target of a formula is a function of a column, such as log(pay), predictions are of log(pay); `inverse`
-        undoes it, also for the ends of intervals. What comes of it is a median-type prediction of pay, not of its mean.
-        Of a Dask data frame a series, or a frame, that is computed where its partitions are.
+        Parameters
+        ----------
+        X : array, data frame or file
+            New rows, with the columns that the model was fitted on.
+        inverse : bool, default False
+            If the target of the formula is a function of a column, such as log(pay), predictions are of log(pay).
+            `inverse` undoes the function, also for the ends of intervals. The result is a median-type prediction of
+            pay, not a prediction of its mean.
+        interval : float or None, default None
+            The level of a prediction interval, such as 0.95. A new target lies in the interval with this probability,
+            if errors are normal and the model is right.
+
+        Returns
+        -------
+        ndarray or data frame
+            One prediction for each row; with `interval`, a frame with the columns "prediction", "lower" and "upper".
+            For a Dask data frame, a series or a frame that is computed where its partitions are.
         """
         if interval is None:
             return super().predict(X, inverse=inverse)
@@ -148,7 +207,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         if not isinstance(interval, Real) or not 0 < interval < 1:
             raise ValueError(f"interval must be between 0 and 1, for instance 0.95, got {interval!r}")
         if self.model_.estimates is None:
-            raise ValueError("the model is a constant, and how far it may be off is not known: it has no interval")
+            raise ValueError("the model is a constant whose error is not known, so it has no prediction interval")
         return quantile(1 - interval)
 
     def _is_root(self) -> bool:
@@ -157,7 +216,13 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         return formula is not None and formula.target.tree[:2] == ("call", "sqrt")
 
     def prediction_range(self) -> tuple[float, float] | None:
-        """All predictions lie in this range; None if the model is a constant."""
+        """The range in which all predictions lie.
+
+        Returns
+        -------
+        (float, float) or None
+            The low and high end; None if the model is a constant.
+        """
         target = self.model_.target
         return (target.centre - target.limit, target.centre + target.limit) if self.model_.terms else None
 
@@ -168,7 +233,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         if most is not None and not is_whole(most):
             raise ValueError(f"max_rows_for_selection must be None or a whole number of at least 1, got {most!r}")
         if self.limits not in LIMITS:
-            raise ValueError(f"limits must be one of {', '.join(LIMITS)}, got {self.limits!r}")
+            raise ValueError(f'limits must be "narrow" or "wide", got {self.limits!r}')
         check_delta(budget)
 
     def _inner(self, budget: Budget, rows: int) -> Budget:
@@ -250,13 +315,13 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         used, ends = len(self._chosen()), self.prediction_range()
         records = about(self.n_records_)
         if ends is None:
-            return [f"A constant, from about {records} records."]
+            return [f"A constant, fitted to about {records} records."]
         facts = [
-            f"A linear model of {used} of {len(self._used)} features, from about {records} records.",
+            f"A linear model of {used} of {count_of(len(self._used), 'feature')}, fitted to about {records} records.",
             f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
         ]
         if self.limits == "wide":
-            facts.append("Limits are wide: close to plain least squares, at the price of wider intervals.")
+            facts.append("Limits are wide: coefficients are closer to plain least squares, and intervals are wider.")
         facts += self._about_columns(self._chosen())
         return facts
 

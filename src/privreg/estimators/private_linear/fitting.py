@@ -34,6 +34,13 @@ MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of 
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 DOUBTFUL = 0.5  # part of the slopes' squared length that may be noise before a warning says so
 
+_TOO_FEW = "The model is a constant: there are too few records for more at this budget."
+_NO_COLUMN = "The model is a constant: no column can be used."
+_NO_SPREAD = (
+    "The model is a constant: there is too little data at this budget to find the target's scale, or the target varies "
+    "very little compared with its size."
+)
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -69,26 +76,26 @@ def warnings(setting: Setting, state: State) -> list[str]:
     """What may be wrong with the fit; decided from released values only."""
     schedule, texts = setting.schedule, []
     if not schedule.columns:
-        few = "no column can be used." if not len(setting.engine) else "too few records for more at this budget."
-        texts.append(f"the model is a constant: {few}")
+        texts.append(_NO_COLUMN if not len(setting.engine) else _TOO_FEW)
     elif not state.spread.sure:
-        texts.append("the model is a constant: the target's spread drowned in noise, or is tiny beside its size.")
+        texts.append(_NO_SPREAD)
     elif not state.terms:
-        texts.append("the model is a constant: no column can be used.")
+        texts.append(_NO_COLUMN)
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
-        texts.append("the centre of the target is unreliable at this budget: all predictions may be far off.")
+        texts.append("The centre of the target is unreliable at this budget: all predictions may be far off.")
     features = setting.engine.features
     if state.lost:
         names = listed([features[j].name for j in state.lost])
-        texts.append(f"{names}: too few records at this budget, or nearly all; left out.")
+        value = "this value" if len(state.lost) == 1 else "these values"
+        texts.append(f"{names}: too few records at this budget have {value}, or nearly all do; left out.")
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
-        its = "its" if len(guessed) == 1 else "their"
+        its, value_is = ("its", "its value is") if len(guessed) == 1 else ("their", "their values are")
         texts.append(
-            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the "
-            "coefficients. Predictions use little more than whether a value is high or low."
+            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the coefficients. "
+            f"Predictions use little more than whether {value_is} high or low."
         )
     if state.terms and state.doubt > DOUBTFUL:
-        texts.append("most of what the fit found may be noise.")
+        texts.append("Most of what the fit found may be noise.")
     return texts
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privreg._format import epsilon_delta, number, text_table
+from privreg._format import count_of, epsilon_delta, number, text_table
+from privreg._notebook import card, facts, note, table
 from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import read_table
@@ -72,23 +73,47 @@ class Plan:
         return record | {"outlooks": [asdict(o) | {"kept": o.kept} for o in self.outlooks]}
 
     def __str__(self) -> str:
-        used = f"about {self.k} columns would be used." if self.k else "too little for more than a constant."
-        rows = [("signal", "R² not private", "R² private", "8 of 10 fits", "kept", "interval", "wider")]
+        size = f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}"
+        used = f"about {self.k} columns would be used." if self.k else "too little data for more than a constant."
+        return "\n".join([f"{size}: {used}", "", *text_table(self._cells(), left=0), "", *_READING])
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
+        """In IPython, where text is shown."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._cells()
+        used = f"about {self.k} of {self.columns:,}" if self.k else "none: too little data for more than a constant"
+        told = [("Budget", epsilon_delta(self.epsilon, self.delta)), ("Columns used", used)]
+        return card(
+            f"What to expect from {count_of(self.rows, 'row')} and {count_of(self.columns, 'column')}",
+            facts(told),
+            table(head, rows, left=0, title="Outlooks"),
+            note(" ".join(_READING)),
+            badge=("soft", "Simulated"),
+        )
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """A row for each strength of signal, the head first."""
+        rows: list[tuple[str, ...]] = [_HEAD]
         for o in self.outlooks:
             exact, private, low, high = map(_short, (o.least_squares, o.median, o.low, o.high))
-            kept, interval, wider = f"{100 * o.kept:.0f} %", _plus_minus(o.half_width), _times(o.wider)
-            rows.append((f"{o.signal:.1f}", exact, private, f"{low} … {high}", kept, interval, wider))
-        lines = [
-            f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}: {used}",
-            "",
-            *text_table(rows, left=0),
-            "",
-            "signal: the R² that there is to find. kept: R² private, as a part of R² not private.",
-            "interval: the usual 95 % interval of a coefficient, for a step of one standard deviation",
-            "of its column, in standard deviations of the target. wider: than without privacy.",
-            "Simulated on made-up tables; no data was read and nothing was spent.",
-        ]
-        return "\n".join(lines)
+            # The few coefficients that trials have by luck, where a constant is to be expected, tell nothing.
+            interval, wider = (_plus_minus(o.half_width), _times(o.wider)) if self.k else ("", "")
+            rows.append(
+                (f"{o.signal:.1f}", exact, private, f"{low} … {high}", f"{100 * o.kept:.0f} %", interval, wider)
+            )
+        return rows
+
+
+_HEAD = ("signal", "R² not private", "R² private", "8 of 10 fits", "kept", "interval", "wider")
+_READING = (
+    "signal: the R² of the best linear model. 8 of 10 fits: where the private R² of these lies.",
+    "kept: the private R² as a share of the R² without privacy. interval: a typical 95 % interval",
+    "of a coefficient, for one standard deviation of its column, in standard deviations of the",
+    "target. wider: than an interval without privacy.",
+    "Simulated on made-up tables; no data was read and nothing was spent.",
+)
 
 
 def plan(
@@ -101,9 +126,41 @@ def plan(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Plan:
-    """Simulate `PrivateLinearRegression` on made-up tables of this shape.
+    """Simulate `PrivateLinearRegression` on made-up tables of this shape, before anything is spent. Reads no data.
 
-    `progress` is called with the part that is done. The same arguments give the same answer.
+    The same arguments give the same answer.
+
+    Parameters
+    ----------
+    rows : int
+        The number of records.
+    columns : int
+        The number of columns.
+    epsilon : float
+        The privacy budget ε.
+    delta : float, default 1e-6
+        The privacy budget δ.
+    trials : int, default 8
+        The number of simulated tables for each strength of signal.
+    seed : int, default 0
+        The seed of the simulation.
+    progress : callable or None, default None
+        Called with the part that is done, from 0 to 1.
+
+    Returns
+    -------
+    Plan
+        How many columns would be used (`k`) and, for each strength of signal (`outlooks`), the R² and the width of
+        intervals to expect. Prints as a table.
+
+    Examples
+    --------
+    >>> from privreg import plan
+    >>> answer = plan(rows=5_000, columns=3, epsilon=1.0, trials=2)
+    >>> answer.k
+    3
+    >>> [outlook.signal for outlook in answer.outlooks]
+    [0.1, 0.3, 0.6, 0.9]
     """
     for name, value, least in (("rows", rows, 0), ("columns", columns, 1), ("trials", trials, 1)):
         if not is_whole(value, least) or value > MOST:
@@ -199,15 +256,16 @@ def _half_widths(model: WinsorisedModel, X: Float64, y: Float64) -> tuple[Float6
 
 
 def _short(r2: float) -> str:
-    return f"{r2:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
+    return f"{round(r2, 2) + 0.0:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
 
 
 def _plus_minus(half: float | None) -> str:
-    return "" if half is None else f"±{half:.2f}" if half >= 0.095 else f"±{number(half, 2)}"
+    """To one digit after the point, or one that counts: more would change with the seed."""
+    return "" if half is None else f"±{half:.1f}" if half >= 0.095 else f"±{number(half, 1)}"
 
 
 def _times(wider: float | None) -> str:
-    return "" if wider is None else f"{wider:.1f} ×"
+    return "" if wider is None else f"{wider:.1f} ×" if wider < 9.95 else f"{number(wider, 2)} ×"
 
 
 def _r2(truth: Float64, predicted: Float64) -> float:

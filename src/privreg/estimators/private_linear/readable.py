@@ -40,44 +40,61 @@ class ReadableModel:
 
     @property
     def params(self) -> Any:
-        """The estimates. `predict` uses `coef_`, which are shrunk."""
+        """The estimates. `predict` uses `coef_`, which is shrunk."""
         return self._series(self._inference.values, "coef")
 
     @property
     def bse(self) -> Any:
-        """Standard errors of the estimates: sampling and privacy noise together."""
+        """Standard errors of the estimates, from sampling and privacy noise together."""
         return self._series(self._inference.errors, "std_err")
 
     @property
     def tvalues(self) -> Any:
-        """Estimates over their standard errors; normal, not t."""
+        """The estimates divided by their standard errors: z values, normal, not t distributed."""
         return self._series(self._inference.z, "z")
 
     @property
     def pvalues(self) -> Any:
-        """Two-sided, of a test that a coefficient is 0."""
+        """Two-sided p-values of the test that a coefficient is 0."""
         return self._series(self._inference.pvalues, "pvalue")
 
     @property
     def determined_(self) -> Any:
-        """Whether a row has an estimate."""
+        """Whether each row has an estimate."""
         return self._series(self._inference.determined, "determined")
 
     @property
     def status_(self) -> Any:
-        """Of each row "estimated", "not determined" (at this budget) or "not in the model".
+        """For each row, "estimated", "not determined" (at this budget) or "not in the model".
 
-        A coefficient is not determined if a step of one unit of its column, about a standard deviation, might be worth
-        more than one unit of the target either way, by its 95 % interval.
+        A coefficient is not determined if, by its 95 % interval, an increase of one unit in its column (about a
+        standard deviation) could raise or lower the target by more than one of the target's units.
         """
         return self._series(np.array(self._inference.status, np.object_), "status")
 
     def conf_int(self, alpha: float = 0.05) -> Any:
-        """Ends of an interval for each row, columns "lower" and "upper": 95 % intervals unless told."""
+        """Confidence intervals of the coefficients.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+            One minus the level of the intervals: 0.05 gives 95 % intervals.
+
+        Returns
+        -------
+        data frame
+            One row for each coefficient, with the columns "lower" and "upper".
+        """
         return self._frame(dict(zip(("lower", "upper"), self._inference.interval(alpha).T, strict=True)))
 
     def to_frame(self) -> Any:
-        """The table of coefficients: coef, std_err, z, pvalue, lower, upper, determined."""
+        """The table of coefficients.
+
+        Returns
+        -------
+        data frame
+            One row for each coefficient, with the columns coef, std_err, z, pvalue, lower, upper and determined.
+        """
         found = self._inference
         lower, upper = found.interval(0.05).T
         columns = {"coef": found.values, "std_err": found.errors, "z": found.z, "pvalue": found.pvalues}
@@ -90,23 +107,26 @@ class ReadableModel:
 
     @property
     def r2_error_(self) -> float:
-        """Standard error of `r2_`."""
+        """The standard error of `r2_`."""
         return _number(self._statistics().r2_error)
 
     @property
     def residual_error_(self) -> float:
-        """Residual standard error: the standard deviation of what `predict` leaves, in the units of the target."""
+        """The residual standard error: the standard deviation of what `predict` leaves, in the units of the target."""
         return _number(self._statistics().residual_error)
 
     @property
     def residual_error_se_(self) -> float:
-        """Standard error of `residual_error_`."""
+        """The standard error of `residual_error_`."""
         return _number(self._statistics().residual_error_se)
 
     def wald_test_terms(self) -> Any:
         """Joint tests that all coefficients of a term are 0: a category with several levels, or a product of columns.
 
-        A frame with a row for each such term, and columns statistic (χ²), df and pvalue.
+        Returns
+        -------
+        data frame
+            One row for each such term, with the columns statistic (χ²), df and pvalue.
         """
         tests = self._statistics().joint_tests
         columns = {
@@ -117,24 +137,43 @@ class ReadableModel:
         return labelled_frame(columns, [test.term for test in tests])
 
     def describe(self) -> Any:
-        """Each column of the table, each level, and the target last, by what the fit released anyway.
+        """Describe each column, each level and the target (last), from what the fit released anyway.
 
-        Of a number centre, low and high (values beyond are clipped), mean and std of the clipped values; of a level the
-        share of the records that have it. NaN where nothing was released.
+        Returns
+        -------
+        data frame
+            For a number: centre, low and high (values beyond are clipped), mean and std of the clipped values. For a
+            level: share, the part of the records that have it. NaN where nothing was released.
         """
         described = self._statistics().description
         columns = {name: _numbers([getattr(row, name) for row in described]) for name in _DESCRIBED}
         return labelled_frame(columns, [row.name for row in described])
 
     def correlations(self) -> Any:
-        """Correlations of the clipped columns of the model; NaN where a column's spread drowned in noise."""
+        """Correlations of the clipped columns of the model.
+
+        Returns
+        -------
+        data frame
+            A square table; NaN where a column's spread cannot be told from noise.
+        """
         found = self._statistics().correlations
         return labelled_square([_numbers(row) for row in found.values], found.names)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the estimates with 95 % intervals, by matplotlib, and return the axes.
+        """Draw the estimates with 95 % intervals.
 
-        Numbers are drawn for a step of one standard deviation, levels against their reference, so that bars compare.
+        Numbers are drawn for an increase of one standard deviation and levels against their reference, so that bars can
+        be compared.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            Axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        matplotlib axes
         """
         from privreg import plot_coefficients
 
@@ -156,7 +195,7 @@ class ReadableModel:
             estimates.r2,
             estimates.r2_error,
             finite(deviation * unit),
-            finite(estimates.residual_error / (2 * deviation) * unit) if deviation > 0 else None,
+            finite(_error_of_root(estimates.residual_error, deviation) * unit) if deviation > 0 else None,
             inference.differs(self.coef_),
             inference.joint_tests(self._features, self.schema_.names),
             described,
@@ -186,6 +225,7 @@ class ReadableModel:
                 determined=determined[row],
                 predicts=float(self.coef_[row]),
                 step=None if level else finite(steps.get(row, nan)),
+                reference=self.schema_.reference_of(self._features[row]),
             )
 
         *ends, z, pvalue = map(finite, values[-1])
@@ -196,6 +236,11 @@ class ReadableModel:
 
     def _frame(self, columns: dict[str, Any]) -> Any:
         return labelled_frame(columns, [*self._names, INTERCEPT])
+
+
+def _error_of_root(error: float, root: float) -> float:
+    """Of a square root, from that of its square; near 0 no more than the root of that error."""
+    return min(error / (2 * root), sqrt(error))
 
 
 def _numbers(values: Sequence[float | None]) -> Float64:
