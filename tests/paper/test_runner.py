@@ -76,7 +76,8 @@ def test_ctrl_c_stops_at_once_keeps_what_is_done_and_leaves_no_process(data, tmp
     words = [PRIVREG, *map(str, command(data, tmp_path, "--trials", "2000", "--jobs", jobs))]
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heard)
-    while not (tmp_path / JOURNAL).exists() or len(lines(tmp_path)) < finished_trials:
+    file = tmp_path / JOURNAL
+    while not (file.exists() and '"run"' in file.read_text() and len(lines(tmp_path)) >= finished_trials):
         time.sleep(0.02)
         assert process.poll() is None
     time.sleep(0.5)
@@ -124,7 +125,7 @@ def test_a_method_that_raises_is_recorded_and_the_others_go_on(data, tmp_path):
     assert set(failures) == {"K-Tukey", "PrivateLinearRegression"}
     task, k, epsilon, cell = failures["K-Tukey"]
     assert (task, k, epsilon, cell.failed, cell.median) == (7, 5, 1e-12, 3, None)
-    assert "too small for a Tukey mechanism" in cell.error
+    assert "too small for the Tukey mechanism" in cell.error
     summary = json.loads((tmp_path / "summary.json").read_text())["other"]["5"]["7"]
     assert summary["K-Tukey"]["error"] == cell.error
     assert summary["NonDP"]["median"] > 0.9
@@ -191,6 +192,9 @@ def test_a_file_that_cannot_be_used_does_not_stop_the_others(data, tmp_path):
     result = here(*command(tmp_path, tmp_path / "none", "--tasks", "361072"))
     assert result.exit_code == 2
     assert "no data set can be run: 361072_cpu_act.parquet cannot be read" in result.stderr
+    result = here(*command(tmp_path, tmp_path / "named", "--methods", "NonDP", "--tasks", "7,361091"))
+    assert result.exit_code == 0
+    assert load_results(tmp_path / "named").unusable == {361091: "no file in the folder, although --tasks names it"}
     result = here(*command(tmp_path, tmp_path / "none", "--tasks", "361091"))
     assert result.exit_code == 2
     assert "no data set can be run" in result.stderr
