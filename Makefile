@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy coverage audit paper theory readme docs clean
+.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy coverage audit paper theory readme looks notebook docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -28,7 +28,7 @@ browser:
 
 # The code on the how-to pages, with that for R.
 howto: .venv/.stamp-test r kernels
-	$(BIN)/pytest tests/docs -k how_to -rs
+	$(BIN)/pytest tests/docs -k "howto or how_to" -rs
 
 # R with jsonlite, for the page "From R". Where it is not there and cannot be installed, that page is skipped.
 r:
@@ -111,9 +111,19 @@ coverage: .venv/.stamp-test
 audit: .venv/.stamp-test
 	$(BIN)/python -m audit
 
-# The README's tables and picture, from the files that the other targets wrote.
+# The README's tables and pictures, from the files that the other targets wrote.
 readme: .venv/.stamp-test
+	$(BIN)/python benchmarks/results_charts.py
 	$(BIN)/python benchmarks/readme.py
+
+# The example notebook docs/notebooks/mothers.ipynb, run anew and written with its outputs.
+notebook: .venv/.stamp-test
+	$(BIN)/python benchmarks/example_notebook.py
+
+# Pictures of the report, the documentation, a notebook and terminals, and facts about their pages; writes docs/looks/.
+looks: .venv/.stamp-test browser
+	$(BIN)/python benchmarks/looks.py
+	$(BIN)/python benchmarks/readme.py --pages
 
 # The documentation as a folder of pages: build/docs/index.html. A warning is an error.
 docs: .venv/.stamp-docs

@@ -37,6 +37,8 @@ from coverage_designs import SIMULATED, Simulated, simulate
 from coverage_measures import coefficients, predictions, quality
 from privreg import PrivateLinearRegression, Schema
 from privreg.paper.datasets import TARGET, find, marked, name_of
+from privreg.report.charts import svg
+from results_charts import coverage_shares, draw_coverage
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "coverage"
 EPSILONS = (0.3, 1.0, 3.0)
@@ -44,7 +46,6 @@ DELTA = 1e-6
 SEEDS = 20
 SIMULATED_SEEDS = 2  # times as many: simulated tables have few columns, and are small
 DEPENDENT = 1e-3  # of a column's spread: what is left of one that the columns before it determine
-COLOURS = ("#a3d0ee", "#328cc1", "#0b3c5d")
 
 HIGHEST_IS_WORST = ("not determined", "width", "R² error", "residual error")
 MEASURES = {
@@ -260,7 +261,7 @@ def write(rows: list[Row], seeds: int, arrays: bool, folder: Path) -> None:
     found = summary(rows, seeds, arrays)
     (folder / "summary.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     tell(found)
-    draw([row for row in rows if row.kind != "simulated"], folder / "chart.svg")
+    (folder / "chart.svg").write_bytes(svg(draw_coverage(*coverage_shares(folder))))
 
 
 def tell(found: dict[str, Any]) -> None:
@@ -270,32 +271,6 @@ def tell(found: dict[str, Any]) -> None:
         for name, values in here["measures"].items():
             worst, table = values["worst"]
             print(f"  {name:25} {values['all']:.3f}, worst {worst:.3f} ({table})")
-
-
-def draw(rows: list[Row], file: Path) -> None:
-    """A dot for each table and ε: how often intervals hold their estimand."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "privreg"  # the same figures give the same file
-    import matplotlib.pyplot as plt
-
-    at = {(row.name, row.epsilon): row.measures["estimand"] for row in rows if "estimand" in row.measures}
-    names = sorted({name for name, _ in at}, key=lambda name: min(at.get((name, e), 1.0) for e in EPSILONS))[::-1]
-    figure, axes = plt.subplots(figsize=(9, 6.5), layout="constrained")
-    for epsilon, colour, aside in zip(EPSILONS, COLOURS, (0.2, 0.0, -0.2), strict=True):  # dots may be at one place
-        shown = [(at[name, epsilon], y + aside) for y, name in enumerate(names) if (name, epsilon) in at]
-        axes.scatter(*zip(*shown, strict=True), s=30, color=colour, label=f"ε = {epsilon:g}", zorder=2)
-    partial = {row.name for row in rows if row.kind == "partial"}
-    labels = [name.replace("_", " ") + (" (partial)" if name in partial else "") for name in names]
-    axes.set_yticks(range(len(names)), labels, fontsize=8)
-    axes.axvline(0.95, color="black", linewidth=0.8, zorder=1)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
-    axes.set_xlabel("share of 95 % intervals that hold least squares on the clipped table")
-    axes.legend(loc="lower left")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,12 +9,12 @@ SUMMARY = Path(__file__).resolve().parents[1] / "results" / "coverage" / "summar
 CHART = "![Coverage of 95 % intervals by table](../results/coverage/chart.svg)"
 NOTHING = "Not measured yet: `make coverage` does."
 SHOWN = {
-    "estimand": "intervals that hold their estimand",
-    "estimand, resampled": "the same, with the error of sampling",
-    "least squares": "intervals that hold plain least squares",
-    "least squares, resampled": "the same, with the error of sampling",
-    "predictions": "prediction intervals that hold a new record",
-    "R²": "intervals of R² that hold it",
+    "estimand": "intervals that contain their estimand",
+    "estimand, resampled": "the same, sampling error included",
+    "least squares": "intervals that contain plain least squares",
+    "least squares, resampled": "the same, sampling error included",
+    "predictions": "prediction intervals that contain a new record",
+    "R²": "intervals of R² that contain it",
     "R² error": "absolute error of R²",
     "residual error": "relative error of the residual standard error",
     "not determined": "coefficients that are not determined",
@@ -28,27 +28,27 @@ def _summary() -> Any:
 
 
 def real() -> str:
-    """Every measure at every ε, and the chart."""
+    """A table for each ε with every measure, and the chart."""
     found = _summary()
     if found is None:
         return NOTHING
-    by_epsilon = found["epsilon"]
-    first = next(iter(by_epsilon.values()))
-    head = [f"means over {first['complete']} complete / all {first['tables']} tables"]
-    head += [title for epsilon in by_epsilon for title in (f"ε = {epsilon}", "worst table")]
-    rows = [head, ["---"] * len(head)]
-    for name, title in SHOWN.items():
-        cells = [cell for here in by_epsilon.values() for cell in _cells(name, here["measures"].get(name))]
-        rows.append([title, *cells])
-    return "\n".join([*map(_line, rows), "", CHART])
+    fits = found["seeds"]
+    lines = [f"How often 95 % intervals contain what they estimate ({fits} fits per table and ε, δ = 1e-6):", ""]
+    for epsilon, here in found["epsilon"].items():
+        mean = f"mean over {here['complete']} complete / all {here['tables']} tables"
+        head = ["quantity", mean, "worst", "worst table"]
+        rows = [head, ["---"] * len(head)]
+        rows += [[title, *_cells(name, here["measures"].get(name))] for name, title in SHOWN.items()]
+        lines += [f"**ε = {epsilon}**", "", '<div class="figures">', "", *map(_line, rows), "", "</div>", ""]
+    return "\n".join([*lines, CHART])
 
 
-def _cells(name: str, values: Any) -> tuple[str, str]:
+def _cells(name: str, values: Any) -> tuple[str, str, str]:
     if values is None:
-        return "–", "–"
+        return "–", "–", "–"
     worst, table = values["worst"]
     mean = f"{_short(values['complete'])} / {_short(values['all'])}"
-    return _short(values["median"]) if name == "width" else mean, f"{_short(worst)} ({table})"
+    return _short(values["median"]) if name == "width" else mean, _short(worst), table
 
 
 def simulated() -> str:
@@ -61,7 +61,9 @@ def simulated() -> str:
     rows = [head, ["---"] * len(head)]
     for name, here in found["simulated"].items():
         rows.append([name, *(_short(here[e].get(what)) for e in epsilons for what in ("estimand", "truth"))])
-    return "\n".join(map(_line, rows))
+    fits = found["seeds, simulated"]
+    lead = f"Shares of the intervals that contain the estimand, and the true coefficient, in {fits} fits each:"
+    return "\n".join([lead, "", *map(_line, rows)])
 
 
 def line() -> str:
@@ -73,9 +75,9 @@ def line() -> str:
     measures = here["measures"]
     held, (worst, table) = measures["estimand"]["all"], measures["estimand"]["worst"]
     return (
-        f"On {here['tables']} public tables at ε = 1 and δ = 1e-6, {100 * held:.0f} % of the 95 % intervals hold "
-        "what they are for, least squares on the table clipped at the released ranges; on the worst table "
-        f"{100 * worst:.0f} % ({table}). The median interval is {measures['width']['median']:.1f} times as wide as "
+        f"Intervals: on {here['tables']} public tables at ε = 1 and δ = 1e-6, {100 * held:.0f} % of the 95 % intervals "
+        f"contain what they estimate (least squares on the clipped table); on the worst table, {table}, "
+        f"{100 * worst:.0f} %. They are cautious: the median one is {measures['width']['median']:.1f} times as wide as "
         "without privacy. [Every budget](docs/measured.md#intervals)."
     )
 

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from privreg import NonDP, PrivateLinearRegression
 from privreg.data.tables import Table
 from privreg.paper.datasets import load, marked
+from privreg.report.charts import svg
+from results_charts import draw_datasets, flagship_scores
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
 EPSILONS = (math.log(3), 0.3, 0.1)
 DELTA = 1e-5
-
-COLOURS = ("#0b3c5d", "#328cc1", "#a3d0ee")
 
 Patch = Callable[[], None]
 
@@ -179,34 +179,9 @@ def write_tables(
         }
     (RESULTS / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     print(json.dumps(summary, indent=1, ensure_ascii=False))
-    draw(medians, ols, keys)
+    (RESULTS / "datasets.svg").write_bytes(svg(draw_datasets(flagship_scores(RESULTS))))
     if ablated:
         write_ablations(trials, ablated, ols, keys, few)
-
-
-def draw(medians: dict[str, dict[str, float]], ols: dict[str, float], keys: list[str]) -> None:
-    """The chart of the README."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "privreg"  # the same figures give the same file
-    import matplotlib.pyplot as plt
-
-    names = sorted(ols, key=ols.__getitem__)
-    figure, axes = plt.subplots(figsize=(9, 6.5), layout="constrained")
-    height = 0.8 / (len(keys) + 1)
-    for i, (key, label, colour) in enumerate(
-        [("OLS", "least squares, not private", "#bbbbbb")]
-        + [(k, f"privreg, ε = {k if i else 'ln 3'}", c) for i, (k, c) in enumerate(zip(keys, COLOURS, strict=True))]
-    ):
-        values = [medians[name][key] for name in names]
-        axes.barh(np.arange(len(names)) + 0.3 - i * height, values, height, label=label, color=colour)
-    axes.set_yticks(range(len(names)), [name.split("_", 1)[1].replace("_", " ") for name in names], fontsize=8)
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_xlabel("R² on records left out, median")
-    axes.legend(loc="lower right")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(RESULTS / "datasets.svg", metadata={"Date": None})
 
 
 def write_ablations(

@@ -1,11 +1,12 @@
-"""Draws the pictures of docs/method.md from seeded computations on made-up tables, and writes down what they show.
+"""Draws the pictures of docs/ and writes down what they show.
 
-`python benchmarks/pictures.py` writes docs/pictures/*.svg and docs/pictures/numbers.json. The numbers are those of the
-estimator's own code; a test computes some of them anew.
+`python benchmarks/pictures.py` writes docs/pictures/*.svg, docs/house.svg and docs/pictures/numbers.json. Numbers come
+from seeded computations on made-up tables with the estimator's own code; a test computes some of them anew. Diagrams
+are in drawings.py. With `--draw`, what is written down is drawn again, and nothing is computed.
 """
 
-import io
 import json
+import sys
 from collections.abc import Callable
 from math import sqrt
 from pathlib import Path
@@ -16,6 +17,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+import drawings
+from privreg._theme import LIGHT
 from privreg._types import Float64
 from privreg.data.schema import Schema
 from privreg.data.tables import read_table
@@ -33,21 +36,16 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.events import pick_epsilon
 from privreg.privacy.noise import SeededNoise
+from privreg.report import charts
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 DELTA = 1e-6
-BLUE, ORANGE, GREEN, GREY, INK = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#222222"
-SHADES = ("#555555", "#e69f00", "#cc79a7", "#56b4e9", "#b8b8b8", "#9fd3c1", "#4fae8e", "#00704f", "#8c6bb1")
-STYLE = {
-    "svg.hashsalt": "privreg",
-    "figure.constrained_layout.use": True,
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "legend.frameon": False,
-}
+WIDTH = 4.6  # inches: fits a phone, and can be enlarged on a screen
+BLUE, ORANGE, GREEN, GREY, INK = (LIGHT[name] for name in ("series1", "series2", "series3", "series6", "ink"))
+SHADES = (  # a colour of the theme and its opacity, for each part of the budget
+    *(("series6", 1.0), ("series2", 1.0), ("series7", 1.0), ("series5", 1.0), ("series5", 0.45)),
+    *(("series1", 0.35), ("series1", 0.65), ("series1", 1.0), ("series4", 1.0)),
+)
 Numbers = dict[str, Any]
 
 
@@ -91,19 +89,18 @@ def noise_numbers(trials: int = 60) -> Numbers:
 
 
 def draw_noise(numbers: Numbers) -> Figure:
-    figure = Figure(figsize=(4.2, 3.3))
-    axes = figure.subplots()
+    figure, axes = _figure("More records or a larger ε, less noise", 3.6)
     for (rows, table), colour in zip(numbers["tables"].items(), (ORANGE, BLUE), strict=True):
         low, middle, high = np.array(table["10, 50, 90 % of fits / least squares"]).T
         axes.fill_between(numbers["epsilon"], low, high, color=colour, alpha=0.25, lw=0)
         axes.plot(numbers["epsilon"], middle, "o-", color=colour, ms=4, label=f"{int(rows):,} records")
-    axes.axhline(1, color=INK, lw=1, ls=(0, (4, 2)), label="least squares, no privacy")
+    axes.axhline(1, color=INK, lw=1, ls=(0, (4, 2)), label="least squares, not private")
     axes.set_xscale("log")
     axes.set_xticks(numbers["epsilon"], [f"{e:g}" for e in numbers["epsilon"]])
     axes.minorticks_off()
     axes.set_xlabel("privacy budget ε (more privacy ← → less noise)")
-    axes.set_ylabel("coefficient / its least-squares value")
-    axes.legend(loc="lower right", fontsize=8.5)
+    axes.set_ylabel("coefficient, relative to least squares")
+    axes.legend(loc="lower right", frameon=False)
     return figure
 
 
@@ -144,8 +141,7 @@ def spread_numbers() -> Numbers:
 
 
 def draw_spread(numbers: Numbers) -> Figure:
-    figure = Figure(figsize=(4.2, 5.0))
-    above, below = figure.subplots(2)
+    figure, (above, below) = _figure("A long tail is clipped at a private limit", 5.6, 2)
     edges, counts = np.array(numbers["values"]["edges"]) / 1000, numbers["values"]["records"]
     centre, limit = numbers["centre"] / 1000, numbers["limit"] / 1000
     above.stairs(counts, edges, fill=True, color=GREY)
@@ -153,7 +149,7 @@ def draw_spread(numbers: Numbers) -> Figure:
     above.axvline(centre + limit, color=ORANGE)
     above.annotate("private median", (centre, max(counts)), (8, -4), textcoords="offset points", color=BLUE)
     above.annotate(
-        "limit: what lies\nbeyond counts as this",
+        "limit: values beyond\nit are clipped to it",
         (centre + limit, max(counts) * 0.75),
         (6, -8),
         textcoords="offset points",
@@ -163,15 +159,16 @@ def draw_spread(numbers: Numbers) -> Figure:
     above.set_ylabel("records")
     distance, kept = np.array(numbers["distance"]), np.array(numbers["kept"])
     width = distance * (sqrt(2) - 1)
-    below.bar(distance, numbers["exact"], width, align="edge", color="#d5d5d5", label="exact, secret")
-    for chosen, colour, label in ((kept, BLUE, "noisy, stands out"), (~kept, GREY, "noisy, taken for noise")):
+    below.bar(distance, numbers["exact"], width, align="edge", color=LIGHT["line"], label="exact counts, secret")
+    for chosen, colour, label in ((kept, BLUE, "noisy counts that stand out"), (~kept, GREY, "taken for noise")):
         noisy = np.array(numbers["noisy"])[chosen]
         below.plot((distance + width / 2)[chosen], noisy, "o", ms=3.5, color=colour, label=label)
     below.axvline(numbers["limit"], color=ORANGE)
     below.set_xscale("log")
     below.set_xlabel("distance from the private median")
     below.set_ylabel("records in a bin")
-    below.legend(loc="upper left", fontsize=8.5)
+    below.set_ylim(top=1.45 * max(numbers["exact"]))  # room for the legend
+    below.legend(loc="upper left", frameon=False)
     return figure
 
 
@@ -211,8 +208,7 @@ def phase_numbers(trials: int = 60) -> Numbers:
 
 
 def draw_phases(numbers: Numbers) -> Figure:
-    figure = Figure(figsize=(4.2, 3.2))
-    axes = figure.subplots()
+    figure, axes = _figure("Each phase is more precise than the last", 3.5)
     places = np.arange(1, 4)
     for (epsilon, errors), colour in zip(
         numbers["error after phases 1, 2, 3"].items(), (ORANGE, BLUE, GREEN), strict=True
@@ -221,14 +217,13 @@ def draw_phases(numbers: Numbers) -> Figure:
         axes.annotate(f"ε = {epsilon}", (3, errors[-1]), (7, -3), textcoords="offset points", color=colour)
     axes.axhline(numbers["error of least squares"], color=INK, lw=1, ls=(0, (4, 2)))
     axes.annotate(
-        "least squares, no privacy", (1, numbers["error of least squares"]), (0, 4), textcoords="offset points"
+        "least squares, not private", (1, numbers["error of least squares"]), (0, 4), textcoords="offset points"
     )
     axes.set_yscale("log")
     axes.minorticks_off()
     axes.set_yticks([0.01, 0.02, 0.05, 0.1], ["0.01", "0.02", "0.05", "0.1"])
-    axes.set_xticks(places, [f"phase {p}" for p in places])
-    axes.set_xlim(0.8, 3.6)
-    axes.set_xlabel("coefficients after …")
+    axes.set_xticks(places, [f"after phase {p}" for p in places])
+    axes.set_xlim(0.75, 3.6)
     axes.set_ylabel("error of a coefficient")
     return figure
 
@@ -254,30 +249,35 @@ def budget_numbers() -> Numbers:
 
 
 def draw_budget(numbers: Numbers) -> Figure:
-    figure = Figure(figsize=(4.2, 3.3))
-    axes = figure.subplots()
+    figure, axes = _figure("With few records, the target takes most of the budget", 3.7)
     shares = numbers["shares"]
     names = list(next(iter(shares.values())))
     left = np.zeros(len(shares))
-    for name, colour in zip(names, SHADES, strict=True):
+    for name, (colour, opacity) in zip(names, SHADES, strict=True):
         parts = np.array([share[name] for share in shares.values()]) * 100
-        axes.barh(range(len(shares)), parts, left=left, color=colour, label=name, edgecolor="white", lw=0.5)
+        axes.barh(range(len(shares)), parts, left=left, color=LIGHT[colour], alpha=opacity, label=name)
         left += parts
     axes.set_yticks(range(len(shares)), [f"{int(rows):,}" for rows in shares])
     axes.invert_yaxis()
     axes.set_ylabel("records")
     axes.set_xlabel("% of the budget")
     axes.set_xlim(0, 100)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=8.5)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, columnspacing=1, handlelength=1.3)
     return figure
 
 
+DIAGRAMS = {
+    "steps": (drawings.step_words, drawings.draw_steps),
+    "layers": (drawings.layer_words, drawings.draw_layers),
+}
 PICTURES: dict[str, tuple[Callable[[], Numbers], Callable[[Numbers], Figure]]] = {
     "noise": (noise_numbers, draw_noise),
     "spread": (spread_numbers, draw_spread),
     "phases": (phase_numbers, draw_phases),
     "budget": (budget_numbers, draw_budget),
+    **DIAGRAMS,
 }
+HOUSE = FOLDER.parent / "house.svg"
 
 
 def rounded(value: Any) -> Any:
@@ -289,23 +289,29 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
+def _figure(title: str, height: float, rows: int = 1) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle(title, fontsize=10, fontweight="bold")
+    return figure, figure.subplots(rows)
+
+
 def svg(draw: Callable[[Numbers], Figure], numbers: Numbers) -> bytes:
-    """The picture of these numbers, the same bytes each time."""
-    out = io.BytesIO()
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
-        draw(numbers).savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return out.getvalue()
+    """The picture of these numbers in colours that follow the page, the same bytes each time."""
+    with charts.style():
+        return charts.svg(draw(numbers))
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    numbers = {name: rounded(compute()) for name, (compute, _) in PICTURES.items()}
+    file = FOLDER / "numbers.json"
+    written = json.loads(file.read_text()) if "--draw" in sys.argv else {}
+    known = {name: written[name] for name in written if name not in DIAGRAMS}
+    numbers = {name: known.get(name) or rounded(compute()) for name, (compute, _) in PICTURES.items()}
     text = json.dumps({"matplotlib": mpl.__version__, **numbers}, indent=1, ensure_ascii=False)
-    (FOLDER / "numbers.json").write_text(text + "\n")
+    file.write_text(text + "\n")
     for name, (_, draw) in PICTURES.items():
         (FOLDER / f"{name}.svg").write_bytes(svg(draw, numbers[name]))
+    HOUSE.write_bytes(svg(drawings.draw_house, drawings.room_words()))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,10 @@ def fits() -> str:
         "seconds", "reading, all passes (s)", "ranking columns (s)", "counting pairs (s)", "everything else (s)",
         "peak resident memory (MB)", "times (reading once + counting)", "times (all reading + counting)",
     ]  # fmt: skip
-    head = ["fit", "seconds", "reading", "ranking", "counting", "all else", "peak memory, MB", "ratio", "all reading"]
+    head = [
+        "fit", "seconds", "reading", "ranking", "counting", "everything else", "peak memory, MB", "ratio, reading once",
+        "ratio, all reading",
+    ]  # fmt: skip
     for figures in results.values():
         reading = figures["reading, all passes (s)"] + figures["counting pairs (s)"]
         figures["times (all reading + counting)"] = figures["seconds"] / reading
@@ -37,16 +40,16 @@ def fits() -> str:
 
 
 def ratios() -> str:
-    """The figures that were asked for, in sentences."""
+    """How time and memory grow, in sentences."""
     results = _load("scaling")["results"]
     growth = next(v for k, v in results.items() if k.startswith("growth"))
     worst = max(growth, key=lambda name: growth[name])
     (dask,) = (v for k, v in results.items() if k.startswith("Dask"))
     peak = max(v.get("peak resident memory (MB)", 0) for v in results.values())
     return (
-        f"From 3 to 30 million rows, seconds per row and column change by a factor of at most {growth[worst]:.2f} "
-        f"({worst.partition(', per')[0]}). The largest peak of memory is {peak:,.0f} MB. Two single-threaded "
-        f"Dask workers take {dask['times out of core']:.2f} times as long as two threads."
+        f"From 3 to 30 million rows, the time per row and column grows by a factor of at most {growth[worst]:.2f} "
+        f"({worst.partition(', per')[0]}). Peak memory is at most {peak:,.0f} MB. Two single-threaded Dask workers "
+        f"take {dask['times out of core']:.2f} times as long as two threads."
     )
 
 
@@ -57,7 +60,7 @@ def costs() -> str:
     fitted = details["nanoseconds per row, fitted"]
     rows = [
         [
-            name,
+            name.replace("label", "target"),
             *(_digits(1e9 * f[name] / f["rows"]) if name in f else "–" for f in stages.values()),
             _digits(fitted[name]),
         ]
@@ -74,7 +77,7 @@ def prediction() -> str:
     column, table = 8 * ROWS, 8 * ROWS * COLUMNS
     rows = [
         ["complete?", table, each["complete?, a column"] * COLUMNS, 0.2],
-        ["label", 4 * column, 4 * each["label, a pass"], 0.2],
+        ["target", 4 * column, 4 * each["label, a pass"], 0.2],
         [f"ranks, {COLUMNS:,} columns", table, each["rank and count, a column"] * COLUMNS, 28e-9 * ROWS],
         [f"pairs again, {COLUMNS:,} columns", 0, each["count, a column ranked before"] * COLUMNS, 16e-9 * ROWS],
         [f"medians of {CHOSEN} columns", 2 * CHOSEN * column, each["median, a column"] * CHOSEN, 0.2],
@@ -83,7 +86,7 @@ def prediction() -> str:
         [f"three phases, {COLUMNS:,} columns", 3 * table, 3 * square(COLUMNS) * ROWS / WORKERS, 0.5],
     ]
     cells = [[str(name), _bytes(size), _time(seconds), f"{memory:.1f} GB"] for name, size, seconds, memory in rows]
-    return _table(["stage", "bytes read", "time", "memory of a worker"], cells)
+    return _table(["stage", "data read", "time", "memory of a worker"], cells)
 
 
 def _square_cost(model: dict[str, float]) -> Any:
@@ -105,7 +108,7 @@ def samples() -> str:
         size = "all" if part == "1" else f"{100 * float(part):g} %"
         found, score, seconds = figures.values()
         rows.append([n, epsilon, size, f"{found:g}", f"{score:.3f}", f"{seconds:.2f}"])
-    head = ["records", "ε", "sample", "of ten columns that matter, chosen", "R²", "seconds, whole fit"]
+    head = ["records", "ε", "sample", "chosen, of the ten columns that matter", "R²", "seconds, whole fit"]
     return _table(head, rows)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from sphinx.application import Sphinx
 
+from privreg.cli.help import description, sections, usage
+
 MARK = "<!-- commands -->"
 
 
@@ -21,31 +23,44 @@ def walk(command: Any, name: str, parent: Any = None) -> Iterator[tuple[Any, Any
 
 def entry(how: str, what: str) -> str:
     """One line of the help: how an argument is written, and what it does."""
-    what = re.sub(r"\s+", " ", what).replace("<", r"\<").replace("*", r"\*").strip()
-    facts = re.search(r"\[([^\[\]]*(?:default|required|<=)[^\[\]]*)\]$", what)
+    what = what.replace("<", r"\<").replace("*", r"\*")
+    facts = re.search(r"\[(default: .*|required)\]$", what)
     if facts:
-        told = "; ".join(_in_words(fact) for fact in facts[1].split("; "))
-        what = f"{what[: facts.start()].strip()} *{told}.*"
+        what = f"{what[: facts.start()].strip()} *{facts[1][0].upper()}{facts[1][1:]}.*"
     return f"`{how}`\n: {what or '–'}\n"
 
 
-def _in_words(fact: str) -> str:
-    return fact.replace("x>=", "At least ").replace("x<=", "At most ").capitalize()
+def section(command: Any, context: Any, seen: dict[str, str]) -> str:
+    """Heading, what the command is for, how it is called, its arguments and options by what they are for, examples.
 
-
-def section(command: Any, context: Any) -> str:
-    """Heading, what the command is for, how it is called, and its arguments and options."""
+    `seen` has the commands before it, by their options.
+    """
     name = context.command_path
     level = "#" * min(2 + max(name.count(" ") - 1, 0), 4)
-    usage = command.get_usage(context).removeprefix("Usage: ")
-    records = [p.get_help_record(context) for p in command.params]
-    lines = [f"{level} {name}\n", f"{command.help or ''}\n", f"```text\n{usage}\n```\n"]
-    return "\n".join([*lines, *(entry(*record) for record in records if record)])
+    about, examples = description(command)
+    lines = [f"{level} {name}\n", *(f"{paragraph}\n" for paragraph in about)]
+    lines.append(f"```text\n{usage(command, context)}\n```\n")
+    told = {title: _own(entries, name) for title, entries in sections(command, context).items() if title != "Commands"}
+    same = seen.setdefault(repr(told), name) if any(told.values()) else name
+    if same != name:
+        lines.append(f"Arguments and options are those of [{same}](#{same.replace(' ', '-')}).\n")
+    else:
+        for title, entries in told.items():
+            lines += [f"**{title}**\n", *(entry(*each) for each in entries)] if entries else []
+    if examples:
+        lines.append("\n".join(["**Examples**\n", "```text", *examples, "```\n"]))
+    return "\n".join(lines)
+
+
+def _own(entries: list[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    """Without --help, which all commands have: it is told once."""
+    return [(how, what) for how, what in entries if "--help" not in how or " " not in name]
 
 
 def markdown(app: typer.Typer) -> str:
     """All commands of the application."""
-    return "\n".join(section(*each) for each in walk(typer.main.get_command(app), "privreg"))
+    seen: dict[str, str] = {}
+    return "\n".join(section(*each, seen) for each in walk(typer.main.get_command(app), "privreg"))
 
 
 def insert(_app: Sphinx, _docname: str, source: list[str]) -> None:

@@ -1,8 +1,9 @@
-"""Links that lead out of docs/: they work where the repository is looked at, and are plain text in the site.
+"""Links that lead out of docs/: in the site they lead to the project's home.
 
 The report of the paper's evaluation is a page of its own, which is copied into the site (html_extra_path).
 """
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,30 @@ def target_of(link: nodes.Element, page: Path) -> Path | None:
     return None
 
 
-def loosen(app: Sphinx, doctree: nodes.document) -> None:
+def address(project: Path, target: Path, anchor: str = "") -> str:
+    """Where a file of the project is on the web."""
+    home = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Source"]
+    kind = "tree" if target.is_dir() else "blob"
+    return f"{home}/{kind}/main/{target.relative_to(project).as_posix()}{anchor}"
+
+
+def redirect(app: Sphinx, doctree: nodes.document) -> None:
     """Replace links to files outside docs/, before Sphinx looks for them."""
     docs, depth = Path(app.srcdir).resolve(), app.env.docname.count("/")
     for link in [*doctree.findall(addnodes.download_reference), *doctree.findall(addnodes.pending_xref)]:
         target = target_of(link, Path(app.env.doc2path(app.env.docname)))
         if target is None or target.is_relative_to(docs):
             continue
+        anchor = f"#{link['reftargetid']}" if link.get("reftargetid") else ""
         page = COPIED.get(target.relative_to(docs.parent).as_posix())
-        new = nodes.reference(refuri="../" * depth + page, internal=True) if page else nodes.inline()
+        if page:
+            new = nodes.reference(refuri="../" * depth + page, internal=True)
+        else:
+            new = nodes.reference(refuri=address(docs.parent, target, anchor), internal=False)
         new += link.children
         link.replace_self(new)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("doctree-read", loosen, priority=100)
+    app.connect("doctree-read", redirect, priority=100)
     return {"parallel_read_safe": True}

@@ -18,7 +18,7 @@ from stand_in_sfi import SYSTEM_MISSING, Data, Matrix
 
 ROWS = 8000
 REGIONS = {1: "north", 2: "south", 3: "west"}
-SAVED, IN_MEMORY = [b.text for b in blocks(ROOT / "docs" / "howto" / "stata.md") if b.language == "stata"]
+SAVED, PREDICT, IN_MEMORY = [b.text for b in blocks(ROOT / "docs" / "howto" / "stata.md") if b.language == "stata"]
 
 
 @pytest.fixture
@@ -88,6 +88,8 @@ def test_the_how_to_page_fits_a_saved_file(stata):
         pytest.skip("files of Stata cannot be read")
     pytest.importorskip("pyreadstat")
     run_do_file(SAVED)
+    run_do_file(PREDICT)
+    assert len(pd.read_csv("predictions.csv")) == ROWS
     assert Matrix.columns["private"] == ["b", "se", "low", "high"]
     table = dict(zip(Matrix.rows["private"], Matrix.stored["private"], strict=True))
     assert {"age", "_intercept_"} <= set(table)

@@ -1,17 +1,20 @@
 """The documentation: it builds, its links lead somewhere, and its commands and code do what the pages say."""
 
 import ast
+import dataclasses
 import inspect
 import json
 import re
 import shlex
-import subprocess
 import sys
+import typing
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 import typer
 import yaml
@@ -23,14 +26,23 @@ from browser import chromium
 from pages import Block, blocks, joined
 from places import ROOT
 from privreg.cli.app import app
+from privreg.estimators.dry_run import Check
+from privreg.estimators.private_linear.planner import Plan
+from privreg.privacy.ledger.lines import Entry
+from privreg.privacy.ledger.status import Status
+from privreg.privacy.receipt import Receipt
+from privreg.results.summary import Summary
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
-HOWTO = [*sorted((DOCS / "howto").glob("*.md")), DOCS / "tables.md"]
+WITH_CODE = [page for page in [*sorted(ROOT.glob("*.md")), *PAGES] if blocks(page)]
+
+# Pages that do not say yet how their code is checked. Empty this list; add nothing to it.
+UNCHECKED: set[str] = set()
 
 sys.path.insert(0, str(DOCS / "_ext"))
 from command_help import walk  # noqa: E402
-from plain_docstrings import rewrite  # noqa: E402
+from plain_docstrings import PUBLIC, rewrite, signature  # noqa: E402
 
 # ---- commands and code
 
@@ -53,17 +65,14 @@ def run_command(command, quoted, block):
         assert comparable(line, block.noisy) in got, f"{shlex.join(command)}\nquoted: {line}\n{output}"
 
 
-def run_blocks(page, folder, monkeypatch, wanted):
-    """Commands by the real command, Python in one namespace, in the order of the page."""
-    monkeypatch.chdir(folder)
-    names = {}
-    for block in filter(wanted, blocks(page)):
-        if block.language == "python":
-            exec(compile(block.text, str(page), "exec"), names)
-        else:
-            assert block.language == "console", block.text
-            for command, quoted in block.commands():
-                run_command(command, quoted, block)
+def run_block(block, names, page):
+    if block.saved_as:
+        Path(block.saved_as).write_text(block.text, encoding="utf-8")
+    if block.is_run and block.language == "python":
+        exec(compile(block.text, str(page), "exec"), names)
+    if block.is_run and block.language == "console":
+        for command, quoted in block.commands():
+            run_command(command, quoted, block)
 
 
 @pytest.fixture(scope="session")
@@ -74,20 +83,63 @@ def mothers(tmp_path_factory):
     return file
 
 
-def test_the_tutorial_runs(tmp_path, monkeypatch):
-    run_blocks(DOCS / "tutorial.md", tmp_path, monkeypatch, lambda block: block.language in ("console", "python"))
+def short(page):
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", HOWTO, ids=lambda page: page.stem)
-def test_marked_examples_of_how_to_pages_run(page, request, tmp_path, monkeypatch):
-    marked = [block for block in blocks(page) if block.mark.startswith("run")]
-    if any("mothers.csv" in block.text for block in marked):
+@pytest.mark.parametrize("page", WITH_CODE, ids=short)
+def test_code_on_the_page_runs(page, request, tmp_path, monkeypatch):
+    """Commands by the real command, Python in one namespace, in the order of the page. `mothers.csv` is there."""
+    if short(page) in UNCHECKED:
+        pytest.skip("does not say yet how its code is checked")
+    code = blocks(page)
+    names = {}
+    if any("mothers.csv" in block.text for block in code) and not any("demo --data" in block.text for block in code):
         (tmp_path / "mothers.csv").symlink_to(request.getfixturevalue("mothers"))
-    run_blocks(page, tmp_path, monkeypatch, lambda block: block.mark.startswith("run"))
+    monkeypatch.chdir(tmp_path)
+    for block in code:
+        run_block(block, names, page)
+
+
+def test_code_that_is_not_run_says_why():
+    faults = {
+        f"{short(page)}: {fault}\n{block.text[:200]}"
+        for page in WITH_CODE
+        if short(page) not in UNCHECKED
+        for block in blocks(page)
+        if (fault := block.fault(page))
+    }
+    assert not faults, "\n".join(sorted(faults))
+
+
+def test_a_block_that_nobody_checks_is_found(tmp_path):
+    """The finder of blocks itself: each of these would slip through a simpler one."""
+    page, missing = tmp_path / "page.md", "no_such_test.py"
+    cases = {
+        "```\nprivreg fit a.csv\n```": "does not say what it is",
+        "```text\n$ privreg fit a.csv\n```": "in a block of text",
+        "```console\nprivreg fit a.csv\n```": "begins with a $",
+        "- a list\n\n  ```bash\n  ls\n  ```": "code in bash needs",
+        "````{note}\n```sh\nls\n```\n````": "code in sh needs",
+        "```{code-block} python\nprint(1)\n```": "needs",
+        "~~~r\n1\n~~~": "code in r needs",
+        "<!-- not run -->\n```python\n1\n```": "is not known",
+        "<!-- numbers may vary -->\n```console\n$ privreg\n```": "is not known",
+        f"<!-- run by tests/{missing} -->\n```r\n1\n```": "there is no",
+        "<!-- run by tests/docs/test_howto_r.py -->\n```r\n1\n```": "does not name page.md",
+    }
+    for text, fault in cases.items():
+        page.write_text(f"# Title\n\n{text}\n")
+        (block,) = blocks(page)
+        assert fault in block.fault(page), text
+    page.write_text("<!-- setup\n$ privreg demo\nx = 1\n-->\n<!-- run: exit 3 -->\n```console\n$ privreg fit\n```\n")
+    first, second, third = blocks(page)
+    assert (first.language, second.text, third.exit_code) == ("console", "x = 1\n", 3)
+    assert not any(block.fault(page) for block in (first, second, third))
 
 
 def test_every_piece_of_python_parses():
-    for page in [ROOT / "README.md", *PAGES]:
+    for page in WITH_CODE:
         for block in blocks(page):
             if block.language == "python":
                 ast.parse(block.text)
@@ -134,20 +186,6 @@ class Page(HTMLParser):
             self.links.append(link)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    out = tmp_path_factory.mktemp("site")
-    options = ["-W", "--keep-going", "-q", "-d", str(out / "doctrees"), "-b", "html"]
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *options, str(DOCS), str(out / "html")],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return out / "html"
-
-
 def follow(site, pages, name):
     """The pages that a page links to. Every link must lead to a file, and to a place in it."""
     found = set()
@@ -174,7 +212,7 @@ def test_the_site_builds_and_every_page_is_reached_by_links_that_lead_somewhere(
         reached.add(name)
         open_pages |= follow(site, pages, name) - reached
     assert {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in PAGES} <= reached
-    assert "report.html" in reached
+    assert {"report.html", "notebooks/mothers.html"} <= reached
 
     for path in site.rglob("*.html"):
         text = path.read_text()
@@ -183,52 +221,164 @@ def test_the_site_builds_and_every_page_is_reached_by_links_that_lead_somewhere(
     commands = (site / "cli.html").read_text()
     for _, context in walk(typer.main.get_command(app), "privreg"):
         assert f'id="{context.command_path.replace(" ", "-")}"' in commands
-    api = (site / "api.html").read_text()
-    assert "set_fit_request" not in api
-    assert "----" not in re.sub(r"<!--.*?-->", "", api, flags=re.DOTALL)
+    for api in map(Path.read_text, (site / "api").glob("*.html")):
+        assert "set_fit_request" not in api
+        assert "----" not in re.sub(r"<!--.*?-->", "", api, flags=re.DOTALL)
+
+
+def show(page, site, path):
+    """Open the page of a source file, and wait until its formulas are typeset."""
+    page.goto((site / path.relative_to(DOCS).with_suffix(".html")).as_uri())
+    page.evaluate("window.MathJax?.startup.promise")
 
 
 def test_pages_fit_a_phone(site):
     with chromium() as browser:
         window = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme="dark", offline=True)
         page = window.new_page()
-        for path in PAGES:
-            page.goto((site / path.relative_to(DOCS).with_suffix(".html")).as_uri())
+        for path in [*PAGES, DOCS / "notebooks" / "mothers.ipynb"]:
+            show(page, site, path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 400, path.name
         window.close()
+
+
+# ---- formulas
+
+_FORMULA = re.compile(r"(?<![\\$])(\$\$?)(?!\$)(.+?)(?<![\\$])\1(?!\$)", re.DOTALL)
+
+
+def prose(page):
+    """The text of a page without its code, in which a dollar is a dollar."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`]*`", "`", text)
+
+
+WITH_FORMULAS = [path for path in PAGES if _FORMULA.search(prose(path))]
+
+
+def test_formulas_are_typeset_without_a_network(site):
+    """From files alone: every formula is drawn, none is an error, and pages without any do not load MathJax."""
+    assert WITH_FORMULAS
+    asked, complaints = [], []
+    with chromium() as browser:
+        window = browser.new_context(offline=True)
+        page = window.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for path in PAGES:
+            asked.clear()
+            show(page, site, path)
+            formulas = len(_FORMULA.findall(prose(path)))
+            assert page.locator("mjx-container").count() == formulas, path.name
+            wrong = "[data-mml-node=merror], mjx-merror, mjx-container [fill=red]"  # red: a command it does not know
+            assert page.locator(wrong).count() == 0, path.name
+            assert any("/tex-svg.js" in url for url in asked) == (formulas > 0), path.name
+            assert all(url.startswith((site.as_uri(), "data:")) for url in asked), asked
+            assert complaints == [], path.name
+        window.close()
+    unbroken = r'<span class="unbroken"><span class="math[^>]*>\\\([^<]+\\\)</span>-DP</span>'
+    assert re.search(unbroken, (site / "proofs" / "gdp.html").read_text())
+
+
+@pytest.mark.parametrize("path", WITH_FORMULAS, ids=lambda path: path.stem)
+def test_formulas_are_what_code_hosts_can_show_too(path):
+    """Their Markdown takes backslashes before signs away, and wants room around dollars; some macros are refused."""
+    text = prose(path)
+    for found in _FORMULA.finditer(text):
+        (dollars, formula), before, after = found.groups(), text[: found.start()][-1:], text[found.end() :][:1]
+        assert not re.search(r"\\[^A-Za-z\s]|\\operatorname|\]\(|<\w", formula), formula
+        if dollars == "$":
+            assert formula == formula.strip(), formula
+            assert before.isspace() or before in "(" or before == "", formula
+            assert not after.isalnum(), formula
+        else:
+            assert re.fullmatch(r"\n.*\n *", formula, re.DOTALL), formula
+            assert re.search(r"\n *\n *$", text[: found.start()]), formula
+            assert re.match(r" *\n *(\n|$)", text[found.end() :]), formula
 
 
 # ---- names, pictures, citation
 
 
-def test_every_public_name_is_on_the_page_and_has_a_docstring():
-    from privreg.kendall import kendall_scores
-    from privreg.paper import METHODS, make_method
-
-    listed = re.findall(r"^\.\. (?:auto|py:)\w+:: privreg\.([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
-    expected = {*privreg.__all__, "kendall.kendall_scores", "paper.make_method", "paper.METHODS"}
-    assert sorted(listed) == sorted(expected)
-    assert METHODS
-    for thing in [getattr(privreg, name) for name in privreg.__all__] + [kendall_scores, make_method]:
-        assert thing.__doc__, thing
-        for name, member in vars(thing).items() if inspect.isclass(thing) else ():
-            if inspect.isfunction(member) and not name.startswith("_"):
-                assert member.__doc__, f"{thing.__name__}.{name}"
+def test_every_public_name_is_explained_once_and_listed_once():
+    assert set(privreg.__all__) < set(PUBLIC)
+    pages = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    explained = re.findall(r"^\.\. (?:auto|py:)\w+:: (privreg\.[\w.]+)$", pages, re.MULTILINE)
+    assert sorted(explained) == sorted(PUBLIC.values())
+    listed = "".join(re.findall(r"```\{names\}\n(.*?)```", (DOCS / "api.md").read_text(), re.DOTALL)).split()
+    assert sorted(listed) == sorted(PUBLIC)
+    for name in PUBLIC.values():
+        home, _, last = name.rpartition(".")
+        thing = getattr(import_module(home), last)
+        assert inspect.getdoc(thing), name
+        for method, member in vars(thing).items() if inspect.isclass(thing) else ():
+            if inspect.isfunction(member) and not method.startswith("_"):
+                assert member.__doc__, f"{name}.{method}"
 
 
 def test_docstrings_become_definition_lists():
-    docstring = ["Of |x| and coef_.", "", "Parameters", "----------", "a, b : the *first*, see `fit`", "    of both."]
-    assert rewrite([*docstring, "", "Proof: docs/proofs/peel.md, tests/mechanisms/test_peel.py."]) == [
+    docstring = ["Of |x| and coef_.", "", "Parameters", "----------", "a, b : the *first*, see `fit`"]
+    docstring += ["c : Ledger or None, default None", "    Of `|x|`, see `Ledger`.", "", "Raises", "------"]
+    docstring += [
+        "BudgetError",
+        "    If `epsilon` is too large.",
+        "",
+        "Examples",
+        "--------",
+        ">>> f(x_) | `y`",
+        "*z*",
+        "",
+    ]
+    assert rewrite([*docstring, "Proof: docs/proofs/peel.md, tests/mechanisms/test_peel.py."]) == [
         "Of \\|x\\| and coef\\_.",
         "",
         ".. rubric:: Parameters",
         "",
         "``a``, ``b``",
-        "    the \\*first\\*, see ``fit``",
-        "    of both.",
+        "    the \\*first\\*, see :py:obj:`fit <fit>`",
+        "``c`` : :py:obj:`Ledger <privreg.Ledger>` or None, default None",
+        "    Of ``|x|``, see :py:obj:`Ledger <privreg.Ledger>`.",
+        "",
+        ".. rubric:: Raises",
+        "",
+        ":py:obj:`BudgetError <privreg.BudgetError>`",
+        "    If :py:obj:`epsilon <epsilon>` is too large.",
+        "",
+        ".. rubric:: Examples",
+        "",
+        ">>> f(x_) | `y`",
+        "*z*",
         "",
         "Proof: :doc:`/proofs/peel`, ``tests/mechanisms/test_peel.py``.",
     ]
+
+
+def test_signatures_have_types_unless_they_are_listed_below():
+    def listed(X: np.ndarray, k: int = 5) -> bool:
+        """Words.
+
+        Parameters
+        ----------
+        k : int, default 5
+        """
+
+    def unlisted(X: typing.Any, k: int = 5) -> typing.Any:
+        """Words."""
+
+    assert signature(None, "function", "", listed, None, "(…)", "") == ("(X, k=5)", "bool")
+    assert signature(None, "function", "", unlisted, None, "(…)", "") == ("(X, k: int = 5)", "")
+
+
+def test_what_you_get_back_has_what_the_page_says():
+    rows = re.findall(r"^\| (\w+) \| `.*?` \| (.*) \|$", (DOCS / "api" / "models.md").read_text(), re.MULTILINE)
+    kinds = {"receipt": Receipt, "summary": Summary, "check": Check, "plan": Plan, "status": Status, "entry": Entry}
+    assert [name for name, _ in rows] == list(kinds)
+    for name, words in rows:
+        kind, words = kinds[name], words.split("each with")[0] + words.partition("`parameters`; ")[2]
+        fields = {field.name for field in dataclasses.fields(kind)}
+        for attribute in set(re.findall(r"`(\w+)(?:\(\))?`", words)) - {"False"}:
+            assert attribute in fields or hasattr(kind, attribute), f"{name}.{attribute}"
 
 
 def test_pictures_show_what_the_code_computes():
