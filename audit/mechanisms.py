@@ -111,7 +111,7 @@ MECHANISMS = (
         ("kinds of the columns", "counts of levels"),
     ),
     Mechanism(
-        "values that are common",
+        "common values",
         ("levels",),
         ("privacy/test_levels.py", "mechanisms/test_levels.py", "audit/test_level_counts.py"),
         ("common values",),
@@ -120,7 +120,7 @@ MECHANISMS = (
         "people instead of records", ("persons",), ("mechanisms/test_persons.py", "privacy/test_receipt_parts.py")
     ),
     Mechanism(
-        "total of planned steps", ("accounting", "gdp"), ("privacy/test_accountant.py", "privacy/test_account.py")
+        "total cost of planned steps", ("accounting", "gdp"), ("privacy/test_accountant.py", "privacy/test_account.py")
     ),
     Mechanism(
         "ledger",
@@ -135,45 +135,48 @@ MECHANISMS = (
 )
 
 ASSUMED = (
-    "**OpenDP's samplers** have the laws they claim and the operating system's randomness is good. Frequencies "
-    "were compared with the laws at a few scales; more rests on OpenDP's own proofs.",
+    "**OpenDP's samplers** have the distributions they claim, and the operating system's randomness is good. "
+    "Frequencies were compared with the distributions at a few scales; the rest relies on OpenDP's own proofs.",
     "**The proofs** were written and checked by hand, and by exhaustive computation on small tables. They are "
     "not machine-checked.",
     "**LAPACK** computes the smallest eigenvalue of an integer matrix with an error far below 2²² (Boosted "
     "AdaSSP). The proof allows for that error; that it holds on every machine is assumed.",
     "**Compilers and processors** do what they say. Statistics were compared between several instruction sets "
     "on one machine.",
-    "**Names and types of columns are public**, also types that a library chose by looking at values; so are a text "
-    "file's header line, declared levels and ranges, and which column is the target "
+    "**Names and types of columns are public**, including types that a library chose by looking at values; so are a "
+    "text file's header line, declared levels and ranges, and which column is the target "
     "([how tables are read](tables.md)).",
-    "**One budget, one data set**: who fits again without a ledger spends again, and nobody adds it up.",
+    "**One budget, one data set**: fitting again without a ledger spends again, and nobody adds it up.",
     "**Time and memory** are not protected: how long a fit takes depends on the number of records, which the "
-    "guarantee otherwise hides. Nor is a computer that others can look into while it runs.",
+    "guarantee otherwise hides. Nor is a computer protected that others can look into while it runs.",
     "**Black-box audits** look at the neighbours we know to be bad, and at one sequence of earlier outputs of a "
     "long fit. They can show that a claim is wrong, never that it is right.",
 )
 
-# By the audits themselves, while they were built: none in a mechanism, nearly all in how hostile input is read.
+FOUND = (
+    "While the audits were being built they found the following bugs, which are fixed. None was in a mechanism; nearly "
+    "all were in how unusual input is read."
+)
 REPAIRED = (
     "A long cell that is nearly a number took time that grew with the square of its length: one record could hang "
     "a fit.",
     "A quote left open in the header of a CSV file put the first records into a column's name, which messages show.",
     "One NA among declared levels, one date that Python cannot hold, one text that is not UTF-8, one signalling NaN: "
     "each could turn a fit into an error or a warning.",
-    "Messages about arrays of text told the length of the longest cell, or quoted one.",
-    "A list of pairs that name people was refused, unless one of them was not a pair.",
-    "A damaged ledger could stand for a number that fills the memory, or escape the check for damage.",
+    "Messages about arrays of text revealed the length of the longest cell, or quoted one.",
+    "A list of pairs that identify people was refused, unless one of them was not a pair.",
+    "A damaged ledger could stand for a number that fills the memory, or pass the check for damage.",
     "People were told apart by Python's equality, which is not transitive: one float could merge thousands of integers "
     "into one person.",
-    "On Dask, one missing or odd value changed the type of its partition, and so how other records in it were read, or "
-    "made the fit fail before it was charged.",
+    "On Dask, one missing or odd value changed the type of its partition. That changed how other records in it were "
+    "read, or made the fit fail before it was charged.",
     "A value far from all others beside a declared level of a date, a row of another length in a list or a text file, "
     "a caller's `np.seterr`: each could turn a fit into an error that its neighbour does not make.",
     "Percentages of progress depended on the data.",
-    "An estimator that was fitted before remembered what named its people, so that a ledger took others.",
+    "An estimator that was fitted before remembered what identified its people, so that a ledger accepted others.",
     "One signalling NaN in a column of objects turned a fit into an error, after its budget was spent.",
-    "A table none of whose columns can be used ended in a division by zero, and levels declared for a column of times "
-    "of day in an error of arrow, after the budget was spent.",
-    "Levels that came with a type were used without a word; a ledger took fits of the published Tukey calibration, "
+    "A table without a usable column ended in a division by zero, and levels declared for a column of times "
+    "of day in an error of Arrow, after the budget was spent.",
+    "Levels that came with a type were used without notice; a ledger accepted fits of the published Tukey calibration, "
     "which protects no single record.",
 )

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -5,6 +7,10 @@ from hypothesis import settings
 from places import SHARED
 
 DATA = SHARED / "data"
+
+os.environ.pop(
+    "COLUMNS", None
+)  # commands print as into a pipe, however wide the terminal is that tests were started from
 
 # The same examples in every run, and no deadline: a test's verdict never depends on the clock.
 settings.register_profile("privreg", deadline=None, derandomize=True)

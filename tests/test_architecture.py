@@ -23,8 +23,8 @@ FLOORS = (
     "paper",
     "cli",
 )
-GROUND = {"_types", "_format", "_json", "_isolation", "errors", "__version__"}
-ENTRANCES = {"__init__", "__main__", "kendall"}  # what users import: they may load anything, lazily
+GROUND = {"_types", "_format", "_json", "_isolation", "_notebook", "_theme", "errors", "__version__"}
+ENTRANCES = {"__init__", "__main__", "datasets", "kendall"}  # what users import: they may load anything, lazily
 # Libraries that only some rooms may know.
 KNOWN_ONLY_IN = {
     "opendp": {"privacy"},

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from audit.bugs.bug import FLAGSHIP, NOT_ISOLATED, Bug, changing
+from privreg.cli.stage_names import StageNames
 from privreg.data import identities, tables, text_file
 from privreg.engines.dask import engine as dask_engine
 from privreg.engines.dask import opening as dask_opening
@@ -57,6 +58,11 @@ def _in_percent(self: Any, X: Any, y: Any, types: Any, options: Any) -> Any:
 
 
 _open = FilesInMemory.open
+
+
+def _as_told(self: Any, name: str) -> None:
+    """A command that shows whatever it is told, not only the stages that it knows."""
+    self._show(name)
 
 
 def _each_part(self: Any, what: str, task: Any, columns: Any, *given: Any) -> Any:
@@ -127,7 +133,7 @@ BUGS = {
     ),
     "per cent of the bytes": Bug(
         "how much of a file has been read, by its bytes",
-        changing((FilesInMemory, "open", _in_percent)),
+        changing((FilesInMemory, "open", _in_percent), (StageNames, "__call__", _as_told)),
         "privreg fit",
         "release",
     ),

@@ -244,5 +244,5 @@ def test_a_quick_run(arrays, tmp_path, rng, monkeypatch, capsys):
     coverage_tables._summary.cache_clear()
     assert "1 complete / all 2 tables" in coverage_tables.real()
     assert "independent, n = 1,000" in coverage_tables.simulated()
-    assert coverage_tables.line().startswith("On 2 public tables at ε = 1")
+    assert coverage_tables.line().startswith("Intervals: on 2 public tables at ε = 1")
     coverage_tables._summary.cache_clear()
