@@ -138,6 +138,11 @@ def test_in_python_text_is_refused_for_numbers_wherever_they_are(people, folder)
 # ---- commas in names
 
 
+def named(result):
+    """The columns that a fit answers with, without the one that noise may add."""
+    return [name for name in json.loads(result.stdout)["columns"] if name != f"{TOWN}=(other)"]
+
+
 @FILES
 def test_names_and_levels_with_commas(folder, file):
     levels = f'{TOWN}=Oslo,"Rome, south"'
@@ -147,12 +152,11 @@ def test_names_and_levels_with_commas(folder, file):
         ["--features", f'"{TOWN}"'],
         ["--drop", "education,share", "--drop", "member"],
     ):
-        answer = json.loads(run("fit", file, *FIT, *features, "--category", levels, "--json").stdout)
-        assert answer["columns"] == columns
+        assert named(run("fit", file, *FIT, *features, "--category", levels, "--json")) == columns
     both = run(
         "fit", file, *FIT, "--features", f'share,"{TOWN}"', "--category", levels, "--out", "model.json", "--json"
     )
-    assert json.loads(both.stdout)["columns"] == ["share", *columns]
+    assert named(both) == ["share", *columns]
     shown = run("predict", "model.json", file, "--keep", TOWN, "--keep", "share,member").stdout
     assert shown.splitlines()[0] == f'"{TOWN}",share,member,prediction'
     chosen = run("select", file, "--target", "pay", "--k", 1, "--epsilon", 1, "--drop", f'"{TOWN}",member', "--json")
