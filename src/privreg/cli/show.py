@@ -11,7 +11,7 @@ from privreg._format import about, count_of, epsilon_delta, listed, number, part
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
 from privreg.privacy.budget_use import budget_use
-from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
 from privreg.results.release import Release
@@ -162,9 +162,8 @@ def ledger_line(ledger: dict[str, Any]) -> str:
     """What is left in the ledger after a request."""
     spent = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
     entries = count_of(ledger["entries"], "entry", "entries")
-    room = rounded_down(ledger["room"]["epsilon"])
-    left = f"one more fit by the default method may ask for up to ε = {room}" if room != "0" else "nothing is left"
-    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}; {left}."
+    left = room_in_words(ledger["room"]["epsilon"], ledger["room"]["delta"])
+    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}. Left: {left}."
 
 
 def show_files(out: Console, files: dict[str, str], done: str = "Wrote") -> None:
