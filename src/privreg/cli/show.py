@@ -14,7 +14,7 @@ from privreg.privacy.budget_use import budget_use
 from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
-from privreg.results.release import Release
+from privreg.results.release import Release, range_note
 from privreg.results.summary import SHRUNK
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
 from privreg.results.verdict import r2_interval, verdict
@@ -87,7 +87,7 @@ def _notes(release: Release, verbose: bool) -> list[str]:
     if fit is not None and fit.residual_error is not None:
         notes[1:1] = [f"Residual standard error {with_error(fit.residual_error, fit.residual_error_se)}."]
     if ends is not None and not verbose:
-        notes = [note for note in notes if not all(number(end) in note for end in ends)]
+        notes = [note for note in notes if note != range_note(ends)]
     if fit is not None and fit.r2 is not None:
         notes += [_CLIPPED, SHRUNK] if fit.shrunk else [_CLIPPED]
     return [*notes, f"Method: {release.method}."] if verbose else notes
@@ -244,16 +244,16 @@ def show_selection(
 ) -> None:
     """The chosen features in order, and what it cost."""
     out, chosen, receipt = console(), [shown(str(f)) for f in selector.selected_features_], selector.receipt_
-    if receipt.events:
+    if receipt.chose:
         say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')} chosen, the first one first.", STYLES["good"])
     else:
         say(out, f"{shown(target)}: there are no more columns than were asked for, so all were taken.", STYLES["care"])
     show_warnings(out, selector.warnings_)
     out.print()
     for i, name in enumerate(chosen, 1):
-        say(out, name, "", f" {i:>{len(str(len(chosen)))}}. " if receipt.events else " - ", "    ")
+        say(out, name, "", f" {i:>{len(str(len(chosen)))}}. " if receipt.chose else " - ", "    ")
     out.print()
-    if receipt.events:
+    if receipt.chose:
         say(out, _CHOSEN_BY[type(selector).__name__])
     show_cost(out, receipt, ledger, "selections", delta=delta, verbose=verbose)
 
