@@ -46,6 +46,7 @@ def test_what_is_left_in_the_ledger(flagship):
     assert told.startswith("Left: one more fit by the default method, with up to ε = 2.78 at δ = 1e-6.")
     assert left(room={"epsilon": 0.0, "delta": 1e-6}) == "Left: nothing for the default method at δ = 1e-6."
     assert left(room={"epsilon": 0.0, "delta": 0.0}) == "Left: nothing for the default method, which needs δ > 0."
+    assert left(room={"epsilon": 1.0}) == ""
     assert facts(flagship, Context())["Ledger"][0] == "not used"
     assert facts(flagship, Context())["Ledger"][1].startswith("Nothing was counted.")
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privreg._format import count_of, epsilon_delta, number, shortened, shown, text_table
+from privreg._format import count_of, epsilon_delta, number, one_line, shortened, shown, text_table
 from privreg._notebook import card, caution, lead, note, table
 from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.errors import BudgetRefusedError
@@ -53,7 +53,7 @@ class Check:
 
     def __str__(self) -> str:
         rows = [("column", "kind"), *((shown(name), kind) for name, kind in self.columns.items())]
-        lines = [f"{self.target}: {self.method}", "", *text_table(rows, left=2), "", *self.sentences()]
+        lines = [f"{shown(self.target)}: {shown(self.method)}", "", *text_table(rows, left=2), "", *self.sentences()]
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
@@ -83,7 +83,7 @@ class Check:
         else:
             told.append("None of that goes to finding out what the columns hold.")
         told += [] if self.ledger is None else [_ledger_sentence(self.ledger)]
-        return [*self.notes, *told]
+        return list(map(one_line, (*self.notes, *told)))
 
     def _protected(self) -> str:
         """The unit of protection."""

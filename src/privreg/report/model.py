@@ -112,7 +112,7 @@ def _left(ledger: dict[str, Any] | None) -> tuple[str, str]:
     if spent is None or ledger.get("epsilon") is None:
         return "used", ""
     value = f"ε = {number(float(spent), 4)} of {number(float(ledger['epsilon']), 6)} spent"
-    if ledger.get("room") is None:
+    if not {"epsilon", "delta"} <= (ledger.get("room") or {}).keys():  # an ε without its δ says nothing
         return value, ""
     room, total = float(ledger["room"]["epsilon"]), float(ledger["epsilon"])
     composed = " Together, fits cost less than the sum of their ε." if float(spent) + room > 1.005 * total else ""
