@@ -1,10 +1,13 @@
 """Names and numbers as a person reads them."""
 
 from math import inf, log
+from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from privreg import _format as words
+from privreg.cli.fit import fit
 
 
 def test_numbers():
@@ -60,6 +63,10 @@ def test_tables_as_text():
     assert words.text_table(rows, left=2) == ["name  n", "────  ──", "a     10", "bc    9"]
 
 
+def test_a_row_is_one_line():
+    assert words.text_table([("name",), ("a\x1b[31m\nb",)])[2:] == ["a�[31m b"]
+
+
 def test_bounds_are_rounded_up():
     assert words.odds_factor(1.0) == "2.72"
     assert words.odds_factor(log(3)) == "3"
@@ -74,6 +81,8 @@ def test_bounds_are_rounded_up():
     assert words.one_in(1e-6) == "about one in 1,000,000"
     assert words.one_in(3e-5) == "about one in 33,300"
     assert words.one_in(1e-20) == "less than one in 10^20"
+    assert words.one_in(1e-310) == "less than one in 10^310"  # 1 / 1e-310 is beyond float64
+    assert words.one_in(5e-324) == "less than one in 10^323"
 
 
 def test_no_folder_is_shown():
@@ -85,8 +94,30 @@ def test_no_folder_is_shown():
         "privreg fit C:\\Users\\bob\\pay.csv": "privreg fit pay.csv",
         "privreg fit '/al ice/pay 1.csv' --report=/tmp/r.html": "privreg fit 'pay 1.csv' --report=r.html",
         "privreg fit /a/b.csv 'open": "privreg fit b.csv ''\"'\"'open'",
+        "privreg fit data/bobs_study --target y --schema ../s/x": "privreg fit bobs_study --target y --schema x",
+        "privreg fit --json data/bob 'y ~ a/b' --out=bob/m": "privreg fit --json bob 'y ~ a/b' --out=m",
+        "privreg fit bob~1/study --target=km/h --where 'a/b > 1'": "privreg fit study --target=km/h --where 'a/b > 1'",
+        "privreg fit x.csv --ledger bob/books --dataset a/b": "privreg fit x.csv --ledger books --dataset a/b",
     }.items():
         assert words.no_folders(typed) == seen
+
+
+def test_every_path_of_a_fit_is_known_as_one():
+    """What is listed as text is not a path, and all that has no value is listed."""
+    hints = {name: kind for name, kind in get_type_hints(fit, include_extras=True).items() if name != "return"}
+    kinds = {_option(name, kind): get_args(kind)[0] for name, kind in hints.items()}
+    paths = {name for name, kind in kinds.items() if kind in (Path, Path | None)}
+    assert {"--out", "--report", "--ledger", "--schema", "--categories"} <= paths
+    assert not paths & words.TEXT_OPTIONS
+    assert set(kinds) >= words.TEXT_OPTIONS
+    assert {name for name, kind in kinds.items() if kind is bool} == words.FLAGS
+
+
+def _option(name, kind):
+    """As it is typed."""
+    about = get_args(kind)[1]  # typer keeps the first of the names as the default
+    given = [each for each in (about.default, *(about.param_decls or ())) if str(each).startswith("--")]
+    return given[0] if given else f"--{name.replace('_', '-')}"
 
 
 def test_names_that_cannot_be_printed():

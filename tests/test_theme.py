@@ -41,5 +41,14 @@ def test_a_chart_takes_its_colours_from_the_theme():
     assert f"--series1: {DARK['series1']}" in themed
 
 
+def test_the_text_of_a_chart_stays_as_it_is():
+    """A level may be called #ffffff, and a column may look like markup."""
+    text = f'style="fill: {LIGHT["paper"]}" {LIGHT["paper"]}'
+    drawn = f'<svg><style>.a {{ fill: {LIGHT["ink"]} }}</style><text fill="{LIGHT["ink"]}">{text}</text></svg>'
+    themed = follow_the_reader(drawn)
+    assert f'<text fill="var(--ink)">{text}</text>' in themed
+    assert "<style>.a { fill: var(--ink) }</style>" in themed
+
+
 def test_only_screens_are_dark():
     assert "@media screen and (prefers-color-scheme: dark)" in root_style()

@@ -7,6 +7,12 @@ from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
 LONGEST = 200  # characters of a name that are shown
+# Of privreg fit: options without a value, and those whose value is no path. Any other argument may be one.
+FLAGS = frozenset({"--yes", "--force", "--verbose", "--json"})
+TEXT_OPTIONS = frozenset(
+    {"--target", "--features", "--drop", "--where", "--person", "--category", "--range", "--sheet"}
+    | {"--dataset", "--purpose"}
+)
 
 
 def shown(text: str) -> str:
@@ -87,7 +93,11 @@ def epsilon_delta(epsilon: float, delta: float) -> str:
 
 
 def text_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """Rows as lines, the first as the head. The first `left` columns are set to the left, all others to the right."""
+    """Rows as lines, the first as the head. The first `left` columns are set to the left, all others to the right.
+
+    A row is one line, whatever its cells hold.
+    """
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
 
     def line(row: Sequence[str]) -> str:
@@ -110,10 +120,9 @@ def one_in(probability: float) -> str:
     """0.000001 as "one in 1,000,000"."""
     if probability > 0.1:
         return f"{number(100 * probability, 3)} %"
-    times = 1 / probability
-    if times >= 1e15:
-        return f"less than one in 10^{floor(log10(times))}"
-    return f"about one in {about(times)}"
+    if probability < 1e-15:
+        return f"less than one in 10^{floor(-log10(probability))}"  # 1 / probability may overflow
+    return f"about one in {about(1 / probability)}"
 
 
 def odds_factor(epsilon: float) -> str:
@@ -163,15 +172,19 @@ def no_folders(command: str) -> str:
         arguments = shlex.split(command.replace("\\", "/"))
     except ValueError:  # a quote that does not end
         arguments = command.replace("\\", "/").split()
-    return shlex.join(map(_argument, arguments))
+    value_of = ["", *(word if word.startswith("--") and word not in FLAGS else "" for word in arguments)]
+    plain = [i for i, word in enumerate(arguments) if not value_of[i] and not word.startswith("-")]
+    formula = plain[3:]  # after privreg, fit and DATA
+    return shlex.join(_argument(word, i in formula or value_of[i] in TEXT_OPTIONS) for i, word in enumerate(arguments))
 
 
-def _argument(text: str) -> str:
-    option = re.match(r"--[\w-]+=", text)
-    start = option.group() if option else ""
+def _argument(text: str, free: bool) -> str:
+    """Without folders. What is `free` text, such as the name of a column, may have a / and still be no path."""
+    option = re.match(r"(--[\w-]+)=", text)
+    start, free = ("", free) if option is None else (option.group(), option[1] in TEXT_OPTIONS)
     value = text[len(start) :]
     looks_like_a_path = re.match(r"[/~.]|[A-Za-z]:/", value) or re.search(r"/[^/]*\.\w+$", value)
-    return start + (no_folder(value) if "/" in value and looks_like_a_path else value)
+    return start + (no_folder(value) if "/" in value and (looks_like_a_path or not free) else value)
 
 
 def listed(names: list[str], most: int = 8) -> str:

@@ -4,6 +4,9 @@ Every colour has a name and two values, for light and for dark. Text in any of t
 `paper` and on `shade` (contrast of at least 4.5, tested).
 """
 
+import re
+from collections.abc import Callable
+
 LIGHT = {
     "paper": "#ffffff",
     "ink": "#1d2229",
@@ -58,9 +61,18 @@ def root_style(root: str = ":root") -> str:
     )
 
 
+def outside_text(svg: str, pattern: str, new: Callable[[re.Match[str]], str]) -> str:
+    """A chart with what matches replaced in tags and style sheets. Text is left alone: it has names from the data.
+
+    A < or > that is text is escaped in a chart, so that these only begin and end tags.
+    """
+    markup = r"<style\b[^<>]*>[^<]*</style>|<[^<>]*>"
+    return re.sub(markup, lambda found: re.sub(pattern, new, found.group()), svg)
+
+
 def follow_the_reader(svg: str) -> str:
     """A chart drawn in the light colours, as one that turns dark with the page that shows it."""
-    for name, value in LIGHT.items():
-        svg = svg.replace(value, f"var(--{name})")
+    names = {value: f"var(--{name})" for name, value in LIGHT.items()}
+    svg = outside_text(svg, "|".join(LIGHT.values()), lambda found: names[found.group()])
     start = svg.index(">", svg.index("<svg")) + 1
     return f"{svg[:start]}\n<style>{root_style('svg')}</style>{svg[start:]}"

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,24 @@ import pytest
 import privreg
 from commands import refused, run
 from fit_command import BUDGET, ROWS, fit
+from known_models import known_model
 from privreg import load_model
+from privreg.cli.show import show_fit
+from privreg.results.release import range_note, release_of
 
 # ---- fit
+
+
+def test_only_the_note_about_the_range_of_predictions_is_left_out(capsys):
+    """Other notes may have the same numbers: ranges that were declared, for instance."""
+    release, declared = release_of(known_model()), "Declared ranges, treated as public: a −1 … 1, b 10 … 14."
+    release = replace(release, prediction_range=(1.0, 4.0), notes=["A model.", range_note((1.0, 4.0)), declared])
+    show_fit(release, {}, None)
+    shown = capsys.readouterr().out
+    assert declared in shown
+    assert "Predictions lie between" not in shown
+    show_fit(release, {}, None, verbose=True)
+    assert "Predictions lie between 1 and 4." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.tsv", "people-eu.csv", "people.parquet"])

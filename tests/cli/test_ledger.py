@@ -30,13 +30,19 @@ def status(file):
 
 def test_a_new_ledger_has_room_for_a_fit(budget):
     shown = run("ledger", "status", budget).stdout
-    assert "left      a fit by the default method may ask for up to ε = 4 at δ = 1e-6" in shown
+    assert "left      a fit by the default method, with up to ε = 4 at δ = 1e-6" in shown
+
+
+def test_a_ledger_without_delta_has_no_room_for_the_default_method(tmp_path):
+    run("ledger", "create", tmp_path / "pure.db", "--dataset", "people", "--epsilon", "3", "--delta", "0")
+    shown = run("ledger", "status", tmp_path / "pure.db").stdout
+    assert "left      nothing for the default method, which needs δ > 0" in shown
 
 
 def test_fits_and_selections_spend_from_the_ledger(folder, budget):
     ledger = ("--ledger", budget, "--dataset", "people")
     shown = fit(folder / "people.csv", *ledger).stdout
-    assert "Ledger: people has spent ε = 3 of 4 in 1 entry; one more fit by the default method may ask for" in shown
+    assert "Ledger: people has spent ε = 3 of 4 in 1 entry. Left: one more fit by the default method, with" in shown
     assert "spent ε = 3, δ = 1e-6 (9e-7 by the fit, the rest for the ledger's accounting); protects any one" in shown
     words = ("select", folder / "people.csv", "--target", "pay", "--k", "2", "--epsilon", "1", *COLUMNS)
     answer = json.loads(run(*words, *ledger, "--json").stdout)

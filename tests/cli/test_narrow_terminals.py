@@ -66,8 +66,9 @@ Predictions use coefficients that are shrunk towards 0,
 which predicts better.
 Privacy: spent ε = 0.940516 of 1 and δ = 1e-6 of 1e-6;
 protects any one record (one row of the table).
-Ledger: mothers has spent ε = 1 of 3 in 1 entry; one more
-fit by the default method may ask for up to ε = 2.68.
+Ledger: mothers has spent ε = 1 of 3 in 1 entry. Left: one
+more fit by the default method, with up to ε = 2.68 at
+δ = 1e-6.
 Wrote the model to model.json.
 """,
     80: """\

@@ -162,3 +162,12 @@ def test_predict_into_a_pipe_that_closes_is_quiet(folder, model):
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert result.stdout == "prediction\n"
     assert result.stderr == ""
+
+
+def test_a_name_in_a_mistake_is_shown_on_one_line(folder, tmp_path):
+    """Whoever names files and columns must not be able to control a terminal."""
+    name = "x\x1b]0;title\x07\u202e.json"
+    for words in (("predict", tmp_path / name, folder / "people.csv"), ("predict", "--x\x1b[31m")):
+        line = refused(*words)
+        assert line.rstrip("\n").isprintable()
+        assert "\ufffd" in line

@@ -31,6 +31,16 @@ def test_select_says_when_there_is_nothing_to_choose(folder):
     assert "Not counted" not in shown
 
 
+def test_finding_out_about_columns_is_no_choice(folder):
+    """The budget for the kinds of columns is spent, but nothing was chosen."""
+    words = ("--target", "pay", "--k", "9", "--epsilon", "3", "--features", "age,town")
+    shown = run("select", folder / "people.csv", *words).stdout
+    assert "there are no more columns than were asked for, so all were taken" in shown
+    assert "Privacy: spent" in shown
+    assert "chosen" not in shown.lower()
+    assert " 1. " not in shown
+
+
 def test_select_refuses_what_it_cannot_do(folder):
     words = ("select", folder / "people.csv", "--target", "pay", "--epsilon", "1", *COLUMNS)
     assert "--method must be one of kendall, sublasso" in refused(*words, "--k", "2", "--method", "lasso")

@@ -18,6 +18,7 @@ from privreg import (
     SubLasso,
     TukeyRegression,
 )
+from privreg.estimators.dry_run import Check, LedgerOutlook
 from privreg.paper import METHODS, make_method
 from reports import survey
 
@@ -138,3 +139,14 @@ def test_dry_runs(tmp_path):
     assert "No record was read, and nothing was spent." in card.text
     refused = shown(model.set_params(epsilon=2.0).check(X, "bmi"))
     assert refused.title.endswith("Would be refused")
+
+
+def test_a_dry_run_as_text_has_a_line_for_each_thing():
+    """Names of columns and data sets, and conditions, are the user's."""
+    escape = "x\x1b[2J\nTRUSTED"
+    outlook = LedgerOutlook(escape, True, 0.0, 1.0, 2.0, 1e-6)
+    columns = {escape: escape}
+    dry = Check(escape, escape, columns, 1.0, 1e-6, escape, True, None, outlook, escape, escape, (escape,))
+    assert "\x1b" not in str(dry)
+    assert not any(line.startswith("TRUSTED") for line in str(dry).splitlines())
+    assert all("\x1b" not in sentence and "\n" not in sentence for sentence in dry.sentences())

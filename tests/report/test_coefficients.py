@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import inf
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,15 @@ def test_the_chart_shows_steps_that_compare(flagship):
     way = "higher" if largest.value > 0 else "lower"
     assert example in texts(flagship)
     assert f"is about {words.supported(abs(largest.value), largest.error)} {way}." in texts(flagship)
+
+
+@pytest.mark.parametrize("name", ["'DejaVu Sans' x", "#ffffff", "style=\"'DejaVu Sans'\"", "<b> & 'DejaVu Sans'"])
+def test_a_chart_shows_names_as_they_are(name):
+    chart = charts.effects_picture([Coefficient(name, 1.0, low=0.5, high=1.5)], "change", compare=False)
+    for file in (chart.wide, chart.narrow):
+        drawn = [element for element in ElementTree.fromstring(file).iter() if element.tag.endswith("}text")]
+        assert {words.shortened(name, letters) for letters in (44, 16)} & {element.text for element in drawn}
+        assert all("system-ui" in element.get("style") for element in drawn)
 
 
 def test_what_is_not_determined_has_no_numbers_and_no_bar(flagship):

@@ -42,8 +42,11 @@ def test_what_is_left_in_the_ledger(flagship):
     def left(**changes):
         return facts(flagship, replace(ASKED, ledger=ASKED.ledger | changes))["Ledger"][1]
 
-    assert left(room={"epsilon": 2.789, "delta": 1e-6}).startswith("Room for another fit with ε up to 2.78")
-    assert left(room={"epsilon": 0.0, "delta": 1e-6}) == "There is no room for another fit."
+    told = left(room={"epsilon": 2.789, "delta": 1e-6})
+    assert told.startswith("Left: one more fit by the default method, with up to ε = 2.78 at δ = 1e-6.")
+    assert left(room={"epsilon": 0.0, "delta": 1e-6}) == "Left: nothing for the default method at δ = 1e-6."
+    assert left(room={"epsilon": 0.0, "delta": 0.0}) == "Left: nothing for the default method, which needs δ > 0."
+    assert left(room={"epsilon": 1.0}) == ""
     assert facts(flagship, Context())["Ledger"][0] == "not used"
     assert facts(flagship, Context())["Ledger"][1].startswith("Nothing was counted.")
 

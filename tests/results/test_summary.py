@@ -9,6 +9,9 @@ from cards import shown
 from known_models import constant_model, exact_estimates, known_model
 from privreg import _format as words
 from privreg.paper import make_method
+from privreg.privacy.accountant import Budget
+from privreg.privacy.events import Laplace
+from privreg.privacy.receipt import Receipt
 from privreg.results.release import release_of
 from privreg.results.summary import ESTIMAND, Summary
 from reports import HOSTILE, survey
@@ -34,6 +37,15 @@ def test_what_it_says():
     assert lines[-1] == "Spent ε = 0, δ = 0 of ε = 1, δ = 1e-6. Protected: one record."
     assert "\n\n\n" not in "\n".join(lines)
     assert repr(model.summary()) == str(model.summary())
+
+
+def test_nothing_from_a_file_reaches_the_terminal():
+    """A model file may have been written by anybody: its method, unit and steps are text of one line."""
+    release, escape = release_of(known_model()), "\x1b[31mx\nTRUSTED"
+    receipt = Receipt((Laplace(escape, 1, 20.0, purpose="count"),), Budget(1.0, 0.0), True, f"one person{escape}")
+    for told in (str(Summary(replace(release, method=escape, receipt=receipt))), str(receipt)):
+        assert "\x1b" not in told
+        assert not any(line.startswith("TRUSTED") for line in told.splitlines())
 
 
 def test_predictions_that_use_other_coefficients():

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from privreg._format import one_line
 from privreg.cli import ledger, paper
 from privreg.cli.demo import demo
 from privreg.cli.fit import check, fit, select
@@ -67,7 +68,7 @@ class Group(TyperGroup):
             context = getattr(error, "ctx", None)
             where = context.command_path if context is not None else self._named(args)
             if error.format_message():  # none where the help was shown
-                print(f"{where}: {said(in_one_line(error, context))}", file=sys.stderr)
+                print(f"{where}: {one_line(said(in_one_line(error, context)))}", file=sys.stderr)
             code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -100,7 +101,7 @@ class Command(TyperCommand):
             message, status = named_option(str(error), self), 3 if isinstance(error, BudgetRefusedError) else 2
         except OSError as error:
             message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-        typer.echo(f"{ctx.command_path}: {' '.join(said(message).split())}", err=True)
+        typer.echo(f"{ctx.command_path}: {one_line(' '.join(said(message).split()))}", err=True)
         raise typer.Exit(status)
 
 

@@ -9,7 +9,8 @@ from privreg._format import count_of, epsilon_delta, number, shown
 from privreg.cli.grid import grid
 from privreg.cli.terminal import say
 from privreg.privacy.ledger.lines import Amendment, Entry
-from privreg.privacy.ledger.status import Status, rounded_down
+from privreg.privacy.ledger.room import room_in_words
+from privreg.privacy.ledger.status import Status
 from privreg.privacy.ledger.why import left_for_one_more, why
 
 _LABEL = 10  # letters of the longest label, and two blanks
@@ -49,12 +50,7 @@ def _spent(s: Status) -> str:
 def _left(s: Status) -> str:
     if not s.within:
         return "nothing: more is spent than the budget, which was lowered"
-    room, delta = left_for_one_more(s), number(float(s.next_delta), 6)
-    if room == 0:
-        return f"nothing at δ = {delta}"
-    if not s.entries:
-        return f"a fit by the default method may ask for up to ε = {rounded_down(room)} at δ = {delta}"
-    return f"one more fit by the default method, with up to ε = {rounded_down(room)} at δ = {delta}"
+    return room_in_words(left_for_one_more(s), float(s.next_delta), "one more fit" if s.entries else "a fit")
 
 
 def _bar(out: Console, s: Status) -> None:

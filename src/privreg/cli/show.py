@@ -11,10 +11,10 @@ from privreg._format import about, count_of, epsilon_delta, listed, number, part
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
 from privreg.privacy.budget_use import budget_use
-from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
-from privreg.results.release import Release
+from privreg.results.release import Release, range_note
 from privreg.results.summary import SHRUNK
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
 from privreg.results.verdict import r2_interval, verdict
@@ -87,7 +87,7 @@ def _notes(release: Release, verbose: bool) -> list[str]:
     if fit is not None and fit.residual_error is not None:
         notes[1:1] = [f"Residual standard error {with_error(fit.residual_error, fit.residual_error_se)}."]
     if ends is not None and not verbose:
-        notes = [note for note in notes if not all(number(end) in note for end in ends)]
+        notes = [note for note in notes if note != range_note(ends)]
     if fit is not None and fit.r2 is not None:
         notes += [_CLIPPED, SHRUNK] if fit.shrunk else [_CLIPPED]
     return [*notes, f"Method: {release.method}."] if verbose else notes
@@ -162,9 +162,8 @@ def ledger_line(ledger: dict[str, Any]) -> str:
     """What is left in the ledger after a request."""
     spent = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
     entries = count_of(ledger["entries"], "entry", "entries")
-    room = rounded_down(ledger["room"]["epsilon"])
-    left = f"one more fit by the default method may ask for up to ε = {room}" if room != "0" else "nothing is left"
-    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}; {left}."
+    left = room_in_words(ledger["room"]["epsilon"], ledger["room"]["delta"])
+    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}. Left: {left}."
 
 
 def show_files(out: Console, files: dict[str, str], done: str = "Wrote") -> None:
@@ -245,16 +244,16 @@ def show_selection(
 ) -> None:
     """The chosen features in order, and what it cost."""
     out, chosen, receipt = console(), [shown(str(f)) for f in selector.selected_features_], selector.receipt_
-    if receipt.events:
+    if receipt.chose:
         say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')} chosen, the first one first.", STYLES["good"])
     else:
         say(out, f"{shown(target)}: there are no more columns than were asked for, so all were taken.", STYLES["care"])
     show_warnings(out, selector.warnings_)
     out.print()
     for i, name in enumerate(chosen, 1):
-        say(out, name, "", f" {i:>{len(str(len(chosen)))}}. " if receipt.events else " - ", "    ")
+        say(out, name, "", f" {i:>{len(str(len(chosen)))}}. " if receipt.chose else " - ", "    ")
     out.print()
-    if receipt.events:
+    if receipt.chose:
         say(out, _CHOSEN_BY[type(selector).__name__])
     show_cost(out, receipt, ledger, "selections", delta=delta, verbose=verbose)
 

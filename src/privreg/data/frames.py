@@ -19,8 +19,7 @@ from privreg.errors import SchemaError
 
 def numbers(series: nw.Series[Any], what: str) -> Float64:
     """A numeric or boolean column as float64, NaN where a value is missing."""
-    if is_untyped(series) or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        raise SchemaError(f"{what} is {kind_of(series)}, which is not numeric; convert it to numbers")
+    check_numeric(series, what)
     if series.dtype == nw.Boolean:
         series = series.cast(nw.Int8)
     if is_arrow(series):
@@ -32,6 +31,12 @@ def numbers(series: nw.Series[Any], what: str) -> Float64:
         return np.asarray(pc.cast(array, "float64", safe=False).to_numpy(zero_copy_only=False), np.float64)
     with np.errstate(invalid="ignore"):  # a signalling NaN would warn
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def check_numeric(series: nw.Series[Any], what: str) -> None:
+    """Raise SchemaError for a column that by its type has no numbers. Its values are not looked at."""
+    if is_untyped(series) or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        raise SchemaError(f"{what} is {kind_of(series)}, which is not numeric; convert it to numbers")
 
 
 def is_untyped(series: nw.Series[Any]) -> bool:

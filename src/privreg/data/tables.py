@@ -22,13 +22,14 @@ from privreg.data import identities
 from privreg.data.encode import Codes
 from privreg.data.evaluate import column_values
 from privreg.data.features import Feature
-from privreg.data.frames import numbers, numbers_in
+from privreg.data.frames import check_numeric, numbers, numbers_in
 from privreg.data.raw import OTHER_TYPE, Raw, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
 from privreg.errors import SchemaError
 from privreg.kernels.ranks import copy_columns
 
 _ROWS = 4096  # rows looked at together: their part of a few columns stays in the cache
+_TARGET = "the target"  # as errors call it
 
 
 @dataclass(eq=False, repr=False)
@@ -212,13 +213,22 @@ def array_names(array: NDArray[Any]) -> list[str]:
     return [f"x{j}" for j in range(array.shape[1])]
 
 
+def check_target(data: Any) -> None:
+    """Raise SchemaError, as `read_target` does, for a target whose type is known and has no numbers."""
+    frame = _one_column(data, "y")
+    if isinstance(frame, nw.Series):
+        check_numeric(frame, _TARGET)
+    elif isinstance(data, np.ndarray):
+        _array(np.empty(0, data.dtype), "y")
+
+
 def read_target(data: Any) -> Float64:
     """Turn any supported one-dimensional input into float64, NaN where a value is missing."""
     if data is None:
         raise SchemaError("This estimator requires y to be passed, but the target y is None")
     frame = _one_column(data, "y")
     if isinstance(frame, nw.Series):
-        return numbers(frame, "the target")
+        return numbers(frame, _TARGET)
     array = _list_of_numbers(data) if is_list(data) else _array(data, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -23,6 +23,7 @@ from privreg.data.tables import (
     array_names,
     array_table,
     assembled,
+    check_target,
     name_of,
     read_frame,
     read_identities,
@@ -83,6 +84,7 @@ class InMemory(Kind):
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         del groups
         frame = read_frame(X)
+        check_target(y)
         if isinstance(frame, np.ndarray):
             return Types(dict.fromkeys(array_names(frame), ColumnType(NUMBER, "number")), lambda _: None, _name(y))
         columns = dict(zip(map(str, frame.columns), frame.iter_columns(), strict=True))

@@ -3,13 +3,15 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privreg._format import count_of, epsilon_delta, number, shortened, shown, text_table
+from privreg._format import count_of, epsilon_delta, number, one_line, shortened, shown, text_table
 from privreg._notebook import card, caution, lead, note, table
 from privreg.data.schema import BOOLEAN, Column, Schema
+from privreg.errors import BudgetRefusedError
 from privreg.estimators.settled import Public
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request
-from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.ledger.room import room_in_words
+from privreg.privacy.ledger.why import left_for_one_more
 from privreg.privacy.receipt import ONE_PERSON
 
 TO_FIND = "determined by the fit"  # the kind of a column that only the records tell
@@ -23,7 +25,8 @@ class LedgerOutlook:
     admitted: bool
     spent: float  # ε
     spent_after: float | None  # None if the fit would be refused
-    room_after: float | None  # ε of another such fit
+    room_after: float | None  # ε of one more fit by the default method, about
+    room_delta: float | None = None  # the δ that it would have
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Check:
 
     def __str__(self) -> str:
         rows = [("column", "kind"), *((shown(name), kind) for name, kind in self.columns.items())]
-        lines = [f"{self.target}: {self.method}", "", *text_table(rows, left=2), "", *self.sentences()]
+        lines = [f"{shown(self.target)}: {shown(self.method)}", "", *text_table(rows, left=2), "", *self.sentences()]
         return "\n".join(lines)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
@@ -80,7 +83,7 @@ class Check:
         else:
             told.append("None of that goes to finding out what the columns hold.")
         told += [] if self.ledger is None else [_ledger_sentence(self.ledger)]
-        return [*self.notes, *told]
+        return list(map(one_line, (*self.notes, *told)))
 
     def _protected(self) -> str:
         """The unit of protection."""
@@ -91,11 +94,12 @@ class Check:
 
 
 def _ledger_sentence(ledger: LedgerOutlook) -> str:
+    name = shown(ledger.dataset)
     if ledger.spent_after is None or ledger.room_after is None:
-        return f"The ledger would refuse it: {ledger.dataset} has already spent ε = {number(ledger.spent, 4)}."
+        return f"The ledger would refuse it: {name} has already spent ε = {number(ledger.spent, 4)}."
     return (
-        f"In the ledger, {ledger.dataset} would have spent ε = {number(ledger.spent_after, 4)} "
-        f"(now {number(ledger.spent, 4)}), with room for another fit of up to ε = {rounded_down(ledger.room_after)}."
+        f"In the ledger, {name} would have spent ε = {number(ledger.spent_after, 4)} (now {number(ledger.spent, 4)}). "
+        f"Left after that: {room_in_words(ledger.room_after, ledger.room_delta or 0.0)}."
     )
 
 
@@ -118,7 +122,10 @@ def _kind(column: Column) -> str:
 def outlook(ledger: Ledger, dataset: str, request: Request) -> LedgerOutlook:
     """What a request would leave."""
     (now,) = ledger.status(dataset)
-    if not now.admits(request):
+    try:
+        ledger.check(dataset, request)  # what else is wrong with it, such as its unit, is raised as by a fit
+    except BudgetRefusedError:
         return LedgerOutlook(dataset, False, now.spent_epsilon, None, None)
     after = now.after(request)
-    return LedgerOutlook(dataset, True, now.spent_epsilon, after.spent_epsilon, after.room(after.next_delta))
+    room, delta = left_for_one_more(after), float(after.next_delta)
+    return LedgerOutlook(dataset, True, now.spent_epsilon, after.spent_epsilon, room, delta)

@@ -39,14 +39,15 @@ class PrivateSelector(Shown, SelectorMixin, PrivateEstimator):
 
     def _card(self) -> str:
         target, receipt = getattr(self, "target_name_", None) or "y", self.receipt_
-        chose = any(event.purpose == "choice" for event in receipt.events)
-        places = [(str(feature), str(i) if chose else "") for i, feature in enumerate(self.selected_features_, 1)]
+        places = [
+            (str(feature), str(i) if receipt.chose else "") for i, feature in enumerate(self.selected_features_, 1)
+        ]
         taken = note("There are no more columns than were asked for, so all were taken.")
         return card(
             f"{shortened(target, 100)}: features chosen by {type(self).__name__}",
             *map(caution, self.warnings_),
             table(("feature", "chosen"), places),
-            *([] if chose else [taken]),
+            *([] if receipt.chose else [taken]),
             facts(promise(receipt)),
             folded("Where the budget went", *spending(receipt)),
             badge=receipt_badge(receipt),

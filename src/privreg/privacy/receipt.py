@@ -7,7 +7,7 @@ from itertools import groupby
 from math import inf, nextafter, sqrt
 from typing import Any, Literal, get_args
 
-from privreg._format import epsilon_delta, number, text_table
+from privreg._format import epsilon_delta, number, shown, text_table
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Currency, Event, add, event_from_dict, round_down, round_up
@@ -72,6 +72,11 @@ class Receipt:
     def steps(self) -> tuple[Event, ...]:
         """The events, by the name that model files and ledgers have for them."""
         return self.events
+
+    @property
+    def chose(self) -> bool:
+        """Whether features were chosen from the data. A receipt may have events and still none that chose."""
+        return any(event.purpose == "choice" for event in self.events)
 
     @property
     def protects_people(self) -> bool:
@@ -169,7 +174,7 @@ class Receipt:
     def __str__(self) -> str:
         lines = text_table(step_rows(self), left=4) if self.events else ["nothing was released from the data"]
         lines += [
-            f"total:  {epsilon_delta(self.epsilon, self.delta)} for adding or removing {self.unit}",
+            f"total:  {epsilon_delta(self.epsilon, self.delta)} for adding or removing {shown(self.unit)}",
             f"budget: {epsilon_delta(self.budget.epsilon, self.budget.delta)}",
         ]
         if not self.private:

@@ -1,7 +1,6 @@
 """How every chart looks and becomes a file; and the chart of a model: what its features do to the prediction."""
 
 import io
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from privreg._format import number, shortened, shown
-from privreg._theme import LIGHT, SANS, SERIES, follow_the_reader
+from privreg._theme import LIGHT, SANS, SERIES, follow_the_reader, outside_text
 from privreg.report.document import Picture
 from privreg.results.release import Coefficient
 
@@ -66,7 +65,7 @@ def svg(figure: "Figure") -> bytes:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         drawn = _file(figure, format="svg", metadata={"Date": None}).decode()
-    return follow_the_reader(re.sub(r"'DejaVu Sans'[^;\"]*", SANS.replace('"', "'"), drawn)).encode()
+    return follow_the_reader(outside_text(drawn, r"'DejaVu Sans'[^;\"]*", lambda _: SANS.replace('"', "'"))).encode()
 
 
 @style()

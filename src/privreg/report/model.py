@@ -9,7 +9,7 @@ from privreg import __version__
 from privreg._format import about, count_of, epsilon_delta, listed, number, one_line, shown
 from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import ReleasedModel
-from privreg.privacy.ledger.status import rounded_down
+from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protected
 from privreg.privacy.receipt import Receipt
 from privreg.report import budget, coefficients, deployment, guarantee
@@ -112,13 +112,11 @@ def _left(ledger: dict[str, Any] | None) -> tuple[str, str]:
     if spent is None or ledger.get("epsilon") is None:
         return "used", ""
     value = f"ε = {number(float(spent), 4)} of {number(float(ledger['epsilon']), 6)} spent"
-    if ledger.get("room") is None:
+    if not {"epsilon", "delta"} <= (ledger.get("room") or {}).keys():  # an ε without its δ says nothing
         return value, ""
     room, total = float(ledger["room"]["epsilon"]), float(ledger["epsilon"])
-    if room <= 0:
-        return value, "There is no room for another fit."
-    composed = ": together, fits cost less than the sum of their ε" if float(spent) + room > 1.005 * total else ""
-    return value, f"Room for another fit with ε up to {rounded_down(room)}{composed}."
+    composed = " Together, fits cost less than the sum of their ε." if float(spent) + room > 1.005 * total else ""
+    return value, f"Left: {room_in_words(room, float(ledger['room']['delta']))}.{composed}"
 
 
 def _predict(release: Release, context: Context) -> list[Content]:

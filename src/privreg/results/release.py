@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from privreg._format import number
 from privreg.data.schema import Schema
 from privreg.privacy.receipt import Receipt
 from privreg.results.statistics import Statistics
@@ -15,6 +16,11 @@ NO_RECORDS = (
 )
 
 WARNING = "Warning: "  # before a note that is one
+
+
+def range_note(ends: tuple[float, float]) -> str:
+    """The note about the range of predictions, which the terminal shows only if asked for all notes."""
+    return f"Predictions lie between {number(ends[0])} and {number(ends[1])}."
 
 
 @dataclass(frozen=True)

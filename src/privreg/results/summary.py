@@ -33,7 +33,7 @@ class Summary:
     def _blocks(self) -> Iterator[str | _Rows]:
         """Sentences and tables."""
         release = self.release
-        yield f"{shown(release.target)}: {release.method}"
+        yield f"{shown(release.target)}: {shown(release.method)}"
         yield from map(one_line, release.notes[:1])
         yield from fit_lines(release)
         yield texts(coefficient_cells(release))
@@ -74,7 +74,7 @@ def budget_line(receipt: Receipt) -> str:
     asked = receipt.budget
     spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
     seeded = "" if receipt.private else " NOT PRIVATE: the noise came from a seed."
-    return f"{spent} Protected: {receipt.unit}.{seeded}"
+    return f"{spent} Protected: {shown(receipt.unit)}.{seeded}"
 
 
 def _lines(rows: _Rows) -> list[str]:

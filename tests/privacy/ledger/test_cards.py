@@ -32,13 +32,21 @@ def test_the_status_of_one(tmp_path):
     card = shown(status)
     assert card.title == "Budget of people Within budget"
     assert card.facts["Spent"] == "ε = 1 (sum of requests: ε = 1, δ = 1e-6)"
-    assert card.facts["Room for"].endswith("ε up to 2 at δ = 1e-6")
+    assert card.facts["Room for"] == "one more fit by the default method, with up to ε = 2 at δ = 1e-6"
     ledger.amend("people", "0.5", reason="less")
     (status,) = ledger.status("people")
     for card in (shown(status), shown(ledger)):
         assert card.title.endswith("Overspent")
         assert "very further request is refused." in card.text
     assert shown(status).facts["Room for"] == "nothing"
+
+
+def test_no_room_is_promised_without_delta(tmp_path):
+    """The default method refuses δ = 0."""
+    ledger = opened(tmp_path, 3, "0")
+    nothing = "nothing for the default method, which needs δ > 0"
+    assert shown(ledger.status("people")[0]).facts["Room for"] == nothing
+    assert shown(ledger).rows[-1][-1] == nothing
 
 
 def test_an_amended_budget_names_the_largest(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from ledgers import opened
-from privreg import BudgetRefusedError, DPKendall, LedgerError, PrivateLinearRegression
+from privreg import BudgetRefusedError, DPKendall, LedgerError, PrivateLinearRegression, SchemaError
 from privreg.paper import make_method
 from privreg.privacy.accountant import Budget
 from privreg.privacy.ledger.request import running_budget
@@ -50,6 +50,36 @@ def test_the_fingerprint_of_a_released_model_is_kept(tmp_path):
     assert all(re.fullmatch("sha256:[0-9a-f]{64}", text) for text in (first, second))
     assert first != second
     assert own is selection is None  # there are no files of these
+
+
+def test_a_dry_run_raises_for_another_unit_as_a_fit_does(tmp_path):
+    ledger = opened(tmp_path, "3", "1e-5")
+    X, y = table()
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people")
+    assert model.fit(X, y).check(X, y).ledger.admitted
+    for act in (model.check, model.fit):
+        with pytest.raises(LedgerError, match="protects one record, as its first entry decided"):
+            act(X, y, groups=np.arange(len(y)))
+    assert not model.set_params(epsilon=2.9).check(X, y).ledger.admitted
+
+
+@pytest.mark.parametrize("method", ["BAS", "Tukey"])
+def test_a_dry_run_names_the_method_and_delta_of_what_is_left(tmp_path, method):
+    """What is left is for the default method, whichever is tried."""
+    ledger = opened(tmp_path, "3", "1e-5")
+    model = make_method(method, epsilon=1.0, delta=1e-6, calibration="strict")
+    told = model.set_params(ledger=ledger, dataset="people").check(*table()).sentences()[-1]
+    assert told.endswith("Left after that: one more fit by the default method, with up to ε = 2 at δ = 1e-6.")
+
+
+def test_a_dry_run_refuses_a_target_of_text_as_a_fit_does():
+    frame = pd.DataFrame({"a": np.arange(100.0), "y": ["1", "2"] * 50})
+    for target in (frame["y"], frame["y"].astype(object), frame["y"].astype("category"), frame["y"].to_numpy()):
+        for act in (PrivateLinearRegression().check, PrivateLinearRegression().fit):
+            with pytest.raises(SchemaError, match="which is not numeric"):
+                act(frame[["a"]], target)
+    with pytest.raises(SchemaError, match="the target is text"):
+        PrivateLinearRegression().check(frame, "y")
 
 
 def test_fits_for_people_are_entered_as_such(tmp_path):

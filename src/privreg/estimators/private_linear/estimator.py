@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from privreg._format import about, count_of, number
+from privreg._format import about, count_of
 from privreg._types import Float64
 from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
@@ -31,7 +31,7 @@ from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
 from privreg.privacy.events import Gaussian
-from privreg.results.release import Release
+from privreg.results.release import Release, range_note
 
 INTERVAL = ("prediction", "lower", "upper")
 LIMITS = ("narrow", "wide")
@@ -318,7 +318,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
             return [f"A constant, fitted to about {records} records."]
         facts = [
             f"A linear model of {used} of {count_of(len(self._used), 'feature')}, fitted to about {records} records.",
-            f"Predictions lie between {number(ends[0])} and {number(ends[1])}.",
+            range_note(ends),
         ]
         if self.limits == "wide":
             facts.append("Limits are wide: coefficients are closer to plain least squares, and intervals are wider.")

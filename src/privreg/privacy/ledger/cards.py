@@ -3,8 +3,9 @@
 from privreg._format import epsilon_delta, number, shown
 from privreg._notebook import Html, Part, Tone, card, caution, facts, note, table
 from privreg.privacy.ledger.lines import Amendment
+from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.ledger.status import Status, rounded_down
-from privreg.privacy.ledger.why import why
+from privreg.privacy.ledger.why import left_for_one_more, why
 
 
 def ledger_card(file: str, statuses: list[Status], amendments: list[Amendment]) -> str:
@@ -59,7 +60,7 @@ def status_facts(status: Status) -> list[tuple[str, str | None]]:
         ("Protected", _unit(status)),
         ("Entries", f"{status.entries:,}"),
         ("Spent", f"ε = {number(status.spent_epsilon, 4)} (sum of requests: {sums})"),
-        ("Room for", f"a fit by the default method with {_room(status)}" if status.within else "nothing"),
+        ("Room for", _room(status)),
     ]
 
 
@@ -71,7 +72,7 @@ def _datasets(statuses: list[Status]) -> Html:
             Part(f"ε = {number(status.spent_epsilon, 4)}", status.spent_epsilon / float(status.epsilon)),
             f"{status.entries:,}",
             _unit(status),
-            _room(status) if status.within else "nothing",
+            _room_in_a_cell(status),
         )
         for status in statuses
     ]
@@ -87,7 +88,17 @@ def _unit(status: Status) -> str:
 
 
 def _room(status: Status) -> str:
-    return f"ε up to {rounded_down(status.room(status.next_delta))} at δ = {number(float(status.next_delta), 6)}"
+    if not status.within:
+        return "nothing"
+    return room_in_words(left_for_one_more(status), float(status.next_delta))
+
+
+def _room_in_a_cell(status: Status) -> str:
+    """The note under the table names the method."""
+    room = left_for_one_more(status)
+    if room <= 0 or not status.within:
+        return _room(status)
+    return f"ε up to {rounded_down(room)} at δ = {number(float(status.next_delta), 6)}"
 
 
 _ROOM = "Room for: one more fit by the default method, PrivateLinearRegression."

@@ -444,12 +444,13 @@ def _stored(mu_squared: Fraction | None) -> str | None:
 def _refusal(status: Status, request: Request) -> str:
     """Why there is no room, and what there is room for, in one line."""
     extra = Fraction(request.stored_extra)
-    sums, fit = rounded_down(status.sum_room(request.delta)), rounded_down(status.room(request.delta, extra))
+    summed = status.sum_room(request.delta)
+    sums, fit = rounded_down(summed), rounded_down(max(summed, status.room(request.delta, extra)))
     said = (
         f"refused: the budget of {status.dataset!r}, {_pair(status)}, has no room for {_pair(request)}. At this δ, "
         f"there is room for ε up to {sums}" + (f", or up to {fit} with the default method" if fit != sums else "")
     )
-    without = rounded_down(status.room(request.delta))
+    without = rounded_down(max(summed, status.room(request.delta)))
     if extra > max(status.extra_room, Fraction()) and without != fit:
         said += f", or up to {without} if the levels of text columns are declared"
         said += ": the part of δ for finding them is used up"

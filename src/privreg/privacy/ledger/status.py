@@ -1,9 +1,9 @@
 """A data set's budget, what was asked of it so far, and whether there is room for more: docs/proofs/ledger.md."""
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, nextafter, sqrt
 from typing import Any
 
 from privreg._format import number
@@ -30,6 +30,7 @@ RULES = {
 }
 GRID = 2**100  # μ² is kept as a whole number of 1/GRID, rounded up, so that sums are exact and short
 MOST_ENTRIES = 10**6  # of one data set: the proof wants a bound
+_DOWN = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 def grid_steps(mu_squared: Fraction) -> int:
@@ -96,9 +97,11 @@ class Status:
 
     @property
     def spent_epsilon(self) -> float:
-        """The smaller of both totals."""
+        """The smaller of both totals at the δ of the budget: the sum is none of them if its own δ is larger."""
         summed, accounted = float(self.sum_epsilon), self.accountant_epsilon
-        return summed if accounted is None else min(summed, accounted)
+        if accounted is None:
+            return summed
+        return min(summed, accounted) if self.sum_delta <= Fraction(self.delta) else accounted
 
     @property
     def next_delta(self) -> Decimal:
@@ -108,21 +111,25 @@ class Status:
     def sum_room(self, delta: Decimal) -> float:
         """The largest ε that any method may ask for at δ, by the sum rule."""
         left = Fraction(self.epsilon) - self.sum_epsilon
-        return max(0.0, round_down(left)) if self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
+        return _as_written(left) if left > 0 and self.sum_delta + Fraction(delta) <= Fraction(self.delta) else 0.0
 
     def room(self, delta: Decimal, extra: Fraction = Fraction()) -> float:
-        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ, of which `extra` is its δ′."""
-        if delta > self.delta:
+        """The largest ε, about, that one more PrivateLinearRegression may ask for at δ, of which `extra` is its δ′.
+
+        None at δ = 0, which it refuses.
+        """
+        running = running_budget(self.epsilon, delta).delta - float(extra)
+        if delta > self.delta or running < SMALLEST_DELTA:
             return 0.0
-        summed, running = self.sum_room(delta), running_budget(self.epsilon, delta).delta - float(extra)
-        if self.mu_squared is None or running < SMALLEST_DELTA or self._accountant_delta < SMALLEST_DELTA:
+        summed = self.sum_room(delta)
+        if self.mu_squared is None or self._accountant_delta < SMALLEST_DELTA:
             return summed
         if extra > self.extra_room:
             return summed
         whole = adaptive_budget(Budget(round_down(Fraction(self.epsilon)), self._accountant_delta))
         rest = float(whole - self.mu_squared)
         accounted = _shown_epsilon(sqrt(rest), running) if rest > 0 else 0.0
-        return min(max(summed, accounted), float(self.epsilon))
+        return min(max(summed, accounted), _as_written(Fraction(self.epsilon)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -154,9 +161,14 @@ class Status:
 
 
 def rounded_down(value: float) -> str:
-    """About three digits, not more than the value."""
-    rounded = float(f"{value:.3g}")
-    return number(rounded if rounded <= value else value * (1 - 2e-3), 3)
+    """Three digits, not more than the value as it is written."""
+    return number(float(_DOWN.create_decimal(repr(float(value)))), 3)
+
+
+def _as_written(amount: Fraction) -> float:
+    """The largest number, about, that is within an amount when it is written out: a request is taken as written."""
+    nearest = float(amount)
+    return nearest if Fraction(repr(nearest)) <= amount else nextafter(nearest, 0.0)
 
 
 def _shown_epsilon(mu: float, delta: float) -> float:
