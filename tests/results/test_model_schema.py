@@ -21,7 +21,7 @@ from privreg import load_model
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace, LevelCounts
 from privreg.privacy.receipt import ADAPTIVE, PLANNED, Receipt
-from privreg.results.model_file import _receipt
+from privreg.results.model_file import read_receipt
 
 
 def test_the_schema_is_one():
@@ -63,17 +63,17 @@ def test_a_receipt_in_two_parts():
     record = json.loads(json.dumps(receipt.to_dict()))
     valid = Draft202012Validator({"$ref": "#/$defs/receipt", "$defs": SCHEMA["$defs"]}).is_valid
     assert valid(record)
-    assert _receipt(record) == receipt
+    assert read_receipt(record) == receipt
     for path, value in [
         (("before",), None), (("before", "steps"), -1), (("before", "steps"), 1.5),
         (("before", "composition"), "magic"), (("before", "requested", "epsilon"), 0), (("before", "more"), 1),
     ]:  # fmt: skip
         assert not valid(put(record, path, value)), path
         with pytest.raises((ValueError, TypeError)):
-            _receipt(put(record, path, value))
+            read_receipt(put(record, path, value))
     for path, value in [(("before", "steps"), 3), (("before", "requested", "epsilon"), 1.0)]:  # what no schema can say
         with pytest.raises(ValueError, match=r"fewer steps|epsilon"):
-            _receipt(put(record, path, value))
+            read_receipt(put(record, path, value))
 
 
 def test_the_digest_can_be_made_by_hand(tmp_path):
