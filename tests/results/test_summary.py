@@ -10,7 +10,7 @@ from known_models import constant_model, exact_estimates, known_model
 from privreg import _format as words
 from privreg.paper import make_method
 from privreg.results.release import release_of
-from privreg.results.summary import ESTIMAND, Summary
+from privreg.results.summary import ESTIMAND, Summary, budget_line
 from reports import HOSTILE, survey
 
 SHRUNK = "Predictions use coefficients that are shrunk towards 0, which predicts better."
@@ -48,7 +48,15 @@ def test_warnings_and_seeds_are_told():
     told = replace(release, warnings=["odd"], receipt=replace(release.receipt, private=False))
     lines = str(Summary(told)).splitlines()
     assert lines[-2] == "Warning: odd"
-    assert lines[-1].endswith("NOT PRIVATE: the noise came from a seed.")
+    assert lines[-1].endswith("NOT PRIVATE: the noise came from a seed (random_state).")
+    assert "Protected" not in lines[-1]
+
+
+def test_the_published_calibration_protects_no_record():
+    release = release_of(known_model())
+    line = budget_line(replace(release.receipt, unit="one model"))
+    assert "No guarantee for one record: this is the published calibration" in line
+    assert "Protected" not in line
 
 
 def test_methods_that_tell_less():
