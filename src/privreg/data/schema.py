@@ -1,7 +1,7 @@
 """What is known about the columns of a table before a model is fitted: kinds, levels, and what is left out and why.
 
 A schema is public: it was declared, or released by the private reading step (docs/proofs/reading.md). It is a part of
-the model file, and later fits on the same table may use it again at no cost.
+the model file, and later fits on the same table may use it again. They pay nothing for it, but say what it cost.
 
 Codes of a category are the numbers of its levels; then come one for all other values and one for missing ones. They are
 numbers, not names, so that a level may be spelled "(other)" or "a=b" and is just a level.
@@ -149,7 +149,7 @@ class Schema:
     """What is known about the columns of a table: their kinds and levels, and which ones are left out and why.
 
     Fits make it (`schema_`), a `SchemaReader` makes it, and `load_schema` reads it from a file. It is public: pass it
-    as `schema=` to later fits on the same table, at no cost.
+    as `schema=` to later fits on the same table, at no further cost.
 
     Parameters
     ----------
