@@ -90,10 +90,12 @@ def test_levels_of_a_type_are_public_only_if_it_is_said(folder):
     more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
     typed = json.loads(run("fit", folder / "typed.parquet", *more, "--categories", "dtype").stdout)
     assert typed["columns"] == ["age", "school", "town=south", "town=west", "noise"]
-    assert typed["warnings"][0] == "The levels of town are taken from the type of the column and treated as public."
+    said = "Levels of town were taken from the column's type: they are not protected and may come from single records."
+    assert typed["warnings"][0] == said
+    assert not any("Declared, not found" in note for note in typed["notes"])
     found = json.loads(run("fit", folder / "typed.parquet", *more).stdout)
     assert found["columns"] in (["age", "school", f"town={other}", "noise"] for other in ("north", "south"))
-    assert not any("taken as public" in warning for warning in found["warnings"])
+    assert not any("taken from" in warning for warning in found["warnings"])
     listed = json.loads(run("fit", folder / "people.csv", *more, "--categories", folder / "levels.json").stdout)
     assert listed["columns"] == ["age", "school", "town=south", "noise"]
 

@@ -109,7 +109,7 @@ show = lambda: cli.show_schema(READER, "schema.json", None)
 """,
     "a selection": RELEASE
     + """
-CHOSEN = {"selected_features_": ["weeks " * 15, "age"], "receipt_": RECEIPT, "warnings_": []}
+CHOSEN = {"selected_features_": ["weeks " * 15, "age"], "receipt_": RECEIPT, "warnings_": [], "schema_": None}
 SELECTOR = type("DPKendall", (), CHOSEN)()
 show = lambda: cli.show_selection(SELECTOR, "pay", LEDGER)
 """,

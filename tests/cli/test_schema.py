@@ -8,7 +8,7 @@ import pytest
 
 from commands import refused, run
 from fit_command import BUDGET, ROWS
-from privreg import Ledger, load_model, load_schema
+from privreg import Ledger, SchemaReader, load_model, load_schema
 
 LEDGER = ("--ledger", "budget.db", "--dataset", "people")
 
@@ -184,6 +184,34 @@ def test_reading_and_selecting_protect_people(here):
     answer = json.loads(run(*words, "--features", "age,school,noise", *people).stdout)
     assert answer["receipt"]["unit"] == "one person, at most 2 rows"
     assert answer["selected_features"] == ["school"]
+
+
+def test_a_schema_read_per_record_does_not_serve_people(here):
+    run("schema", here / "people.csv", "--epsilon", "3", "--drop", "family", "--out", "records.json")
+    run("schema", here / "people.csv", "--epsilon", "3", "--person", "family", "--out", "people.json")
+    words = ("fit", here / "people.csv", "--target", "pay", *BUDGET, "--person", "family", *LEDGER, "--schema")
+    said = refused(*words, "records.json").replace("\n", " ")
+    assert "the schema protects one record, but this fit would protect one person, at most 1 row" in said
+    assert Ledger("budget.db").history() == []
+    answer = json.loads(run(*words, "people.json", "--json").stdout)
+    told = "an earlier release (ε = 3, δ = 1e-6, one person, at most 1 row), whose cost comes on top."
+    assert any(told in note for note in answer["notes"])
+
+
+def test_what_was_chosen_with_a_schema_says_what_that_cost(here):
+    run("schema", here / "people.csv", "--epsilon", "3", "--out", "schema.json")
+    words = ("select", here / "people.csv", "--target", "pay", "--k", "1", *BUDGET, "--schema", "schema.json")
+    said = run(*words).stdout.replace("\n", " ")
+    assert "an earlier release (ε = 3, δ = 1e-6, one record), whose cost comes on top." in said
+
+
+def test_a_seeded_schema_is_called_so(here, people):
+    SchemaReader(3.0, random_state=1).fit(people.drop(columns="pay")).save("seeded.json")
+    words = ("fit", here / "people.csv", "--target", "pay", *BUDGET, "--schema", "seeded.json")
+    said = run(*words, "--verbose").stdout
+    assert "NOT PRIVATE" in said
+    assert "50:50" not in said
+    assert "cannot be entered into a ledger" in refused(*words, *LEDGER).replace("\n", " ")
 
 
 # ---- predictions

@@ -35,15 +35,18 @@ def test_levels_that_came_with_a_type_are_data(table):
     taken = settle(types, "dtype")
     assert taken.to_find == []
     assert taken.columns["u"].levels == ("a", "b")
-    assert taken.notes == ("The levels of t, u are taken from the type of the column and treated as public.",)
+    assert taken.schema.typed == ["t", "u"]
+    assert taken.notes == (
+        "Levels of t, u were taken from the columns' types: they are not protected and may come from single records.",
+    )
     declared = settle(types, {"t": ["b", "a"], "u": ["a"]})
-    assert (declared.to_find, declared.notes) == ([], ())
+    assert (declared.to_find, declared.notes, declared.schema.typed) == ([], (), [])
     assert [declared.columns[name].levels for name in "tu"] == [("b", "a"), ("a",)]
 
 
 def test_what_is_taken_as_public_is_said_in_the_result():
     frame, y = pd.DataFrame({"t": pd.Categorical(VALUES), "x": 1.0}), np.arange(60.0)
-    said = "The levels of t are taken from the type of the column and treated as public."
+    said = "Levels of t were taken from the column's type: they are not protected and may come from single records."
     assert said in DPKendall(1, 1.0, 1e-6, categories="dtype").fit(frame, y).warnings_
     assert said not in DPKendall(1, 1.0, 1e-6, categories={"t": ["a", "b"]}).fit(frame, y).warnings_
 

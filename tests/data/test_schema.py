@@ -20,7 +20,9 @@ from privreg.data.schema import (
     declared_columns,
 )
 from privreg.errors import SchemaError
+from privreg.privacy.origin import UNKNOWN, Origin
 
+READ = Origin(1.0, 1e-6, "one person, at most 2 rows", 2, private=True)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.text(min_size=1, max_size=5)
 levels = st.one_of(
@@ -54,6 +56,7 @@ def columns(draw, name):
         missing=draw(st.booleans()),
         n_other=draw(st.none() | finite),
         n_missing=n_missing,
+        typed=draw(st.booleans()),
     )
 
 
@@ -67,6 +70,7 @@ def schemas(draw):
         draw(st.sampled_from([".", ","])),
         draw(st.booleans()),
         tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
+        origin=draw(st.sampled_from([None, UNKNOWN, READ])),
     )
 
 
@@ -157,6 +161,9 @@ def changed(path, value):
         (["columns", 1, "other"], None),
         (["columns", 1, "missing"], "yes"),
         (["columns", 1, "n_other"], "3"),
+        (["columns", 1, "typed"], 0),
+        (["origin"], 1),
+        (["origin"], {"epsilon": 1.0}),
     ],
 )
 def test_nonsense_is_refused(path, value):
@@ -247,3 +254,35 @@ def test_ranges_are_two_numbers_in_order(value):
     assert checked_range("x", ("0", 1)) == (0.0, 1.0)
     with pytest.raises(ValueError, match="the range of column 'x' must be two"):
         checked_range("x", value)
+
+
+# ---- where it comes from
+
+
+def test_older_records_lack_what_is_new():
+    record = SCHEMA.to_dict()
+    del record["origin"]
+    for column in record["columns"]:
+        del column["typed"]
+    assert Schema.from_dict(record) == SCHEMA
+
+
+def test_what_was_released_and_what_was_declared():
+    declared = Schema((Column("x", NUMBER, range=(0.0, 1.0)), Column("c", CATEGORY, levels=("a",), reference=0)))
+    assert not declared.released
+    assert not Schema.numbers(3).released
+    x, c = declared.columns
+    assert replace(declared, records=10.0).released
+    for column in (
+        replace(c, found=True),
+        replace(c, counts=(1.0,)),
+        replace(c, n_other=1.0),
+        replace(x, n_missing=0.0),
+        replace(x, centre=0.0),
+    ):
+        assert replace(declared, columns=(column,)).released
+
+
+def test_columns_that_are_left_out_show_no_levels():
+    typed = Column("c", CATEGORY, levels=("a",), reference=0, typed=True)
+    assert Schema((typed, replace(typed, name="d", left_out="no use"))).typed == ["c"]

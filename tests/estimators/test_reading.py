@@ -82,9 +82,9 @@ def test_levels_of_a_type_are_public_only_if_it_is_said():
     for frame in kinds.values():
         assert settled(frame) == {"c": None}
         public, _ = opened(frame, categories="dtype")
-        assert public.columns == {"c": Column("c", "category", levels=tuple(levels), reference=0)}
+        assert public.columns == {"c": Column("c", "category", levels=tuple(levels), reference=0, typed=True)}
         assert public.schema.warnings == (
-            "The levels of c are taken from the type of the column and treated as public.",
+            "Levels of c were taken from the column's type: they are not protected and may come from single records.",
         )
     enum = pl.DataFrame({"c": pl.Series(["a", "b"], dtype=pl.Enum(levels))})
     assert settled(enum) == {"c": Column("c", "category", levels=tuple(levels), reference=0)}

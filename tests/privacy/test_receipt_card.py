@@ -36,13 +36,15 @@ def test_people():
 
 def test_broken_promises():
     receipt = Receipt((COUNT,), Budget(1.0, 0.0), True)
-    for broken, word in (
-        (replace(receipt, private=False), "NOT PRIVATE"),
-        (replace(receipt, own=(Laplace("count", 1, 0.1, purpose="count"),)), "Overspent"),
-        (replace(receipt, unit="one model"), "No guarantee for one record"),
+    for broken, word, protected in (
+        (replace(receipt, private=False), "NOT PRIVATE", "nobody"),
+        (replace(receipt, own=(Laplace("count", 1, 0.1, purpose="count"),)), "Overspent", "nobody"),
+        (replace(receipt, unit="one model"), "No guarantee for one record", "not one record"),
+        (replace(receipt, unit="one model", private=False), "NOT PRIVATE", "nobody"),
     ):
         card = shown(broken)
         assert card.title.endswith(word)
+        assert card.facts["Protected"] == protected
         assert "Guarantee" not in card.facts
 
 

@@ -11,6 +11,7 @@ import yaml
 from privreg import __version__
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace
+from privreg.privacy.origin import Origin
 from privreg.privacy.receipt import Receipt
 from privreg.report.deployment import as_yaml, missing_fields, to_register
 from privreg.report.model import deployment_record, report_page
@@ -78,10 +79,27 @@ def test_what_the_record_says(flagship, people, seeded, paper):
     assert loss["privacy_parameters"] == {}
     assert loss["privacy_parameters_details"].startswith("NOT PRIVATE")
     assert deployment_record(seeded, ASKED)["deployment"]["dp_variant"]["variant_name"] == ""
+    assert (loss["privacy_unit"], loss["privacy_unit_details"]) == ("", "")
+    assert "number_of_privacy_units" not in loss
     custom = deployment_record(paper["K-Tukey"], ASKED)["deployment"]["dp_variant"]["variant_name"]
     assert custom == "Custom"
     pure = replace(flagship, receipt=Receipt((Laplace("count the records", 1, 2.0),), Budget(0.5, 0.0), True))
     assert deployment_record(pure, ASKED)["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
+
+
+def test_only_a_kept_promise_is_called_private(flagship, seeded, paper):
+    names = [deployment_record(r, ASKED)["deployment"]["basic"]["name"] for r in (flagship, seeded, paper["K-Tukey"])]
+    assert [name.split(" of ")[0] for name in names] == ["Private linear model", "Linear model", "Linear model"]
+
+
+def test_what_the_fit_did_not_pay_for_is_in_the_record(flagship, seeded):
+    origin = Origin(8.0, 1e-6, "one record", 1, private=True, earlier=True)
+    for release in (flagship, seeded):
+        record = deployment_record(replace(release, origin=origin, typed=["town"]), ASKED)
+        assert origin.sentence in record["deployment"]["privacy_loss"]["privacy_parameters_details"]
+        assert "Levels of town were taken from" in record["deployment"]["dp_variant"]["unprotected_quantities"]
+        assert record["privreg"]["earlier_release"] == origin.to_dict()
+    assert deployment_record(flagship, ASKED)["privreg"]["earlier_release"] is None
 
 
 def embedded(page):

@@ -8,6 +8,7 @@ from privreg import __version__
 from privreg import _format as words
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace
+from privreg.privacy.origin import Origin
 from privreg.privacy.promise import bounds
 from privreg.privacy.receipt import Receipt
 from privreg.report import guarantee
@@ -77,17 +78,18 @@ def test_the_guarantee_in_numbers(flagship):
 
 def test_a_large_epsilon_is_called_so(flagship):
     receipt = replace(flagship.receipt, budget=Budget(30.0, 1e-6))
-    text = str(guarantee.blocks(receipt))
+    text = str(guarantee.blocks(replace(flagship, receipt=receipt)))
     assert "hardly a limit" in text
     assert "finds at most practically 100 % of" in text
     for epsilon in (1e-6, 4.0, 700.0, 1e4):  # no overflow
-        items = guarantee.blocks(replace(receipt, budget=Budget(epsilon, 1e-6)))[-2]
+        large = replace(flagship, receipt=replace(receipt, own=(), budget=Budget(epsilon, 1e-6)))
+        items = guarantee.blocks(large)[-2]
         assert isinstance(items, Items)
 
 
 def test_an_attack_cannot_find_more_than_the_inequality_allows(flagship):
     """Both directions of the inequality: of those who are in the table, 1 − e^(−ε)·(0.95 − δ) at most."""
-    items = guarantee.blocks(replace(flagship.receipt, budget=Budget(3.0, 0.01)))[-2]
+    items = guarantee.blocks(replace(flagship, receipt=replace(flagship.receipt, budget=Budget(3.0, 0.01))))[-2]
     assert words.percent(1 - exp(-3) * 0.94) in items.texts[2]
 
 
@@ -99,9 +101,9 @@ def test_people(people):
     assert "A person with several records is protected less" not in text
 
 
-def test_pure_privacy():
+def test_pure_privacy(flagship):
     receipt = Receipt((Laplace("count the records", 1, 2.0),), Budget(0.5, 0.0), True)
-    text = str(guarantee.blocks(receipt))
+    text = str(guarantee.blocks(replace(flagship, receipt=receipt)))
     assert "δ = 0: the factor holds for every outcome" in text
     assert "P[M(D′) ∈ S]'" in text.replace('"', "'")  # nothing is added
 
@@ -113,6 +115,13 @@ def test_not_private(seeded, flagship):
     assert section(seeded, "The guarantee")[0].startswith("NOT PRIVATE")
     assert "which this run did not have, this would hold" in texts(seeded)
     assert "NOT PRIVATE" not in texts(flagship)
+    text = texts(seeded)
+    assert document(seeded, ASKED).title == "A model of blood_pressure"
+    assert "What is protected" not in text
+    assert "The guarantee covers this page" not in text
+    assert "Nobody is protected" in text
+    assert "No guarantee for one record covers this page" in text
+    assert "The guarantee covers this page and the model file." in texts(flagship)
 
 
 def test_the_published_calibration_protects_a_model(paper):
@@ -122,6 +131,9 @@ def test_the_published_calibration_protects_a_model(paper):
     assert "What one model means" in text
     assert "sure." not in text  # no odds for a record
     assert "What is protected is one small model, not one record" in text
+    assert document(release, ASKED).title == "A model of blood_pressure"
+    assert "The guarantee covers this page" not in text
+    assert record(release)["Protected"] == "not one record"
     assert document(paper["Tukey-strict"], ASKED).banner.state != "bad" or not paper["Tukey-strict"].coefficients
 
 
@@ -129,4 +141,40 @@ def test_a_receipt_that_does_not_add_up(flagship):
     changed = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(0.5, 1e-6)))
     assert document(changed, ASKED).banner.word == "Overspent"
     assert "MORE than the budget, ε = 0.5" in texts(changed)
+    assert "Everything on this page" not in texts(changed)
+    assert facts(changed)["Protects"] == ("nobody", "")
     assert bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99
+
+
+# ---- what the fit did not protect, or did not pay for
+
+
+def test_an_earlier_release_is_not_covered(flagship):
+    told = replace(flagship, origin=Origin(8.0, 1e-6, "one record", 1, private=True, earlier=True))
+    text, sentence = str(section(told, "The guarantee")), told.origin.sentence
+    assert "depends on the records, except what an earlier release found out, was computed" in text
+    assert "every other record of the table and what an earlier release found out, knows how" in text
+    assert "with its noise, given what an earlier release found out." in text
+    assert sentence in text
+    assert sentence in facts(told)["Privacy budget"][1]
+    own = replace(flagship, origin=replace(told.origin, earlier=False))  # paid for by this fit
+    assert "earlier release" not in texts(own)
+    assert "depends on the records was computed" in str(section(own, "The guarantee"))
+
+
+def test_levels_of_a_type_are_not_covered(flagship):
+    text = str(section(replace(flagship, typed=["town"]), "The guarantee"))
+    assert "depends on the records, except the levels of town, was computed with random noise" in text
+    assert (
+        "Levels of town were taken from the column's type: they are not protected and may come from single records."
+    ) in text
+    both = replace(flagship, typed=["town"], origin=Origin(8.0, 1e-6, "one record", 1, private=True, earlier=True))
+    assert "except what an earlier release found out and the levels of town, was" in str(section(both, "The guarantee"))
+
+
+def test_a_broken_promise_does_not_hide_what_is_not_covered(seeded, paper):
+    earlier = Origin(8.0, 1e-6, "one record", 1, private=False, earlier=True)
+    for release in (seeded, paper["K-Tukey"]):
+        text = str(section(replace(release, origin=earlier, typed=["town"]), "The guarantee"))
+        assert earlier.sentence in text
+        assert "Levels of town were taken from" in text

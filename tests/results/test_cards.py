@@ -54,6 +54,7 @@ def test_a_broken_promise_is_not_put_in_words():
     card = card_of(replace(release, receipt=replace(release.receipt, private=False)))
     assert card.title.endswith("NOT PRIVATE")
     assert "Guarantee" not in card.facts
+    assert card.facts["Protected"] == "nobody"
     assert "50:50" not in card.text
     assert "do not share this result" in card.text
     assert Shown(summary_card(replace(release, receipt=replace(release.receipt, private=False)))).title.endswith(

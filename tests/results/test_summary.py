@@ -13,7 +13,7 @@ from privreg.privacy.accountant import Budget
 from privreg.privacy.events import Laplace
 from privreg.privacy.receipt import Receipt
 from privreg.results.release import release_of
-from privreg.results.summary import ESTIMAND, Summary
+from privreg.results.summary import ESTIMAND, Summary, budget_line
 from reports import HOSTILE, survey
 
 SHRUNK = "Predictions use coefficients that are shrunk towards 0, which predicts better."
@@ -60,7 +60,15 @@ def test_warnings_and_seeds_are_told():
     told = replace(release, warnings=["odd"], receipt=replace(release.receipt, private=False))
     lines = str(Summary(told)).splitlines()
     assert lines[-2] == "Warning: odd"
-    assert lines[-1].endswith("NOT PRIVATE: the noise came from a seed.")
+    assert lines[-1].endswith("NOT PRIVATE: the noise came from a seed (random_state).")
+    assert "Protected" not in lines[-1]
+
+
+def test_the_published_calibration_protects_no_record():
+    release = release_of(known_model())
+    line = budget_line(replace(release.receipt, unit="one model"))
+    assert "No guarantee for one record: this is the published calibration" in line
+    assert "Protected" not in line
 
 
 def test_methods_that_tell_less():

@@ -10,6 +10,7 @@ from rich.console import Console
 from privreg._format import about, count_of, epsilon_delta, listed, number, part_of, shown, supported, tenths_percent
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
+from privreg.estimators.schema_notes import origin_notes
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import State, broken_promise, in_words, protected
@@ -115,7 +116,7 @@ def show_cost(
         out.print()
     kept = None if ledger is None or delta is None else (delta, again.removesuffix("s"))
     say(out, privacy_line(receipt, kept), "" if receipt.private else STYLES["bad"])
-    if verbose and receipt.events:
+    if verbose and receipt.events and broken_promise(receipt) is None:
         say(out, in_words(receipt))
     if ledger is not None:
         say(out, ledger_line(ledger))
@@ -255,6 +256,8 @@ def show_selection(
     out.print()
     if receipt.chose:
         say(out, _CHOSEN_BY[type(selector).__name__])
+    for told in origin_notes(selector.schema_):
+        say(out, told)
     show_cost(out, receipt, ledger, "selections", delta=delta, verbose=verbose)
 
 

@@ -1,7 +1,7 @@
 """What is known about the columns of a table before a model is fitted: kinds, levels, and what is left out and why.
 
 A schema is public: it was declared, or released by the private reading step (docs/proofs/reading.md). It is a part of
-the model file, and later fits on the same table may use it again at no cost.
+the model file, and later fits on the same table may use it again. They pay nothing for it, but say what it cost.
 
 Codes of a category are the numbers of its levels; then come one for all other values and one for missing ones. They are
 numbers, not names, so that a level may be spelled "(other)" or "a=b" and is just a level.
@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any
 from unicodedata import normalize
 
+from privreg._format import listed
 from privreg._json import entries, fields, flag, number, require, text
 from privreg.data.coding import term_features
 from privreg.data.expressions import Expression
@@ -20,6 +21,7 @@ from privreg.data.features import Feature
 from privreg.data.formula import Formula, parsed
 from privreg.data.text_header import BLANKS
 from privreg.errors import SchemaError
+from privreg.privacy.origin import Origin
 
 Level = str | int | float | bool
 NUMBER, DATE, BOOLEAN, CATEGORY = "number", "date", "boolean", "category"
@@ -47,6 +49,7 @@ class Column:
     centre: float | None = None  # of a number: what a missing one counts as
     range: tuple[float, float] | None = None  # of a number: known from outside the data
     computed: Expression | None = None  # of a number that a formula makes of other columns; it is called by its text
+    typed: bool = False  # whether the levels were taken from the column's type, which may have them from the records
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -92,12 +95,12 @@ class Column:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         plain = {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in _FIELDS.split()}
-        return plain | {"computed": self.computed is not None}
+        return plain | {"computed": self.computed is not None, "typed": self.typed}
 
     @classmethod
     def from_dict(cls, record: Any) -> "Column":
-        """From what `to_dict` gave; ValueError for nonsense."""
-        fields(record, _FIELDS)
+        """From what `to_dict` gave; ValueError for nonsense. Older records do not say whether levels are typed."""
+        fields(record, _FIELDS + _also(record, "typed"))
         name = text(record["name"], "name of a column")
         what = f"column {name!r}"
         levels = entries(record["levels"], f"{what}: levels", _level)
@@ -137,6 +140,7 @@ class Column:
             _number(record["centre"], what),
             None if record["range"] is None else checked_range(name, record["range"]),
             computed,
+            flag(record.get("typed", False), what),
         )
 
 
@@ -145,7 +149,7 @@ class Schema:
     """What is known about the columns of a table: their kinds and levels, and which ones are left out and why.
 
     Fits make it (`schema_`), a `SchemaReader` makes it, and `load_schema` reads it from a file. It is public: pass it
-    as `schema=` to later fits on the same table, at no cost.
+    as `schema=` to later fits on the same table, at no further cost.
 
     Parameters
     ----------
@@ -166,6 +170,8 @@ class Schema:
         The formula of the fit, if there is one. It decides what the features are.
     where : str, default ""
         The condition that records had to meet.
+    origin : Origin or None, default None
+        The release that the schema comes from: what it cost, and whom it protects. None if all of it was declared.
 
     Examples
     --------
@@ -182,6 +188,7 @@ class Schema:
     warnings: tuple[str, ...] = ()  # what may be wrong, in plain sentences
     formula: Formula | None = None  # if there is one, it says what the features are
     where: str = ""  # the condition that records had to meet
+    origin: Origin | None = None  # the release that it comes from; None if nothing was released, or if nobody said it
 
     @classmethod
     def numbers(cls, names: Sequence[str] | int) -> "Schema":
@@ -276,6 +283,19 @@ class Schema:
         return replace(self, columns=(*self.columns, *made), formula=formula)
 
     @property
+    def released(self) -> bool:
+        """Whether anything in it was found out from records, and not declared."""
+        return self.records is not None or any(
+            c.found or any(value is not None for value in (c.counts, c.n_other, c.n_missing, c.centre))
+            for c in self.columns
+        )
+
+    @property
+    def typed(self) -> list[str]:
+        """Names of the columns in use whose levels were taken from their types."""
+        return [column.name for column in self.columns if column.typed and not column.left_out]
+
+    @property
     def left_out(self) -> dict[str, list[str]]:
         """Names of the columns that are left out, by reason."""
         found: dict[str, list[str]] = {}
@@ -324,6 +344,7 @@ class Schema:
             "warnings": list(self.warnings),
             "formula": None if self.formula is None else self.formula.to_dict(),
             "where": self.where,
+            "origin": None if self.origin is None else self.origin.to_dict(),
             "columns": [column.to_dict() for column in self.columns],
         }
 
@@ -345,7 +366,8 @@ class Schema:
         ValueError
             If they are not those of a schema.
         """
-        fields(record, "records level_noise target_mark fill warnings formula where columns")
+        older = "records level_noise target_mark fill warnings formula where columns"
+        fields(record, older + _also(record, "origin"))
         columns = entries(record["columns"], "columns", lambda v, _: Column.from_dict(v))
         require(len({c.name for c in columns}) == len(columns), "columns must have different names")
         formula = None
@@ -367,6 +389,7 @@ class Schema:
             tuple(entries(record["warnings"], "warnings", text)),
             formula,
             text(record["where"], "where"),
+            None if record.get("origin") is None else Origin.from_dict(record["origin"]),
         )
 
 
@@ -381,6 +404,14 @@ def declared_columns(
         if name in categories
         else Column(name, NUMBER)
         for name in names
+    )
+
+
+def unprotected_levels(names: list[str]) -> str:
+    """What to know of levels that were taken from the types of these columns."""
+    types = "the column's type" if len(names) == 1 else "the columns' types"
+    return (
+        f"Levels of {listed(names)} were taken from {types}: they are not protected and may come from single records."
     )
 
 
@@ -428,6 +459,11 @@ def _level(value: Any, what: str) -> Level:
     require(_usable(value), f"{what} must be finite numbers, or text that UTF-8 can hold")
     level: Level = value
     return level
+
+
+def _also(record: Any, name: str) -> str:
+    """A field that older records lack, where there is one."""
+    return f" {name}" if isinstance(record, dict) and name in record else ""
 
 
 def _number(value: Any, what: str) -> float | None:

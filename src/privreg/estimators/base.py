@@ -12,13 +12,13 @@ from privreg._format import listed
 from privreg._isolation import isolated
 from privreg.data.schema import Schema
 from privreg.engines.base import Engine, Source
-from privreg.errors import FitWarning, SchemaError
+from privreg.errors import FitWarning, NotPrivateWarning, SchemaError
 from privreg.estimators.budgeted import Budgeted
 from privreg.estimators.budgets import reading_budget
 from privreg.estimators.dry_run import Check, kinds_of, outlook
 from privreg.estimators.inputs import Inputs, read_inputs
 from privreg.estimators.known import Known, look_at, open_table
-from privreg.estimators.schema_notes import left_out_notes
+from privreg.estimators.schema_notes import left_out_notes, origin_notes
 from privreg.estimators.settled import Public
 from privreg.estimators.spending import Spending
 from privreg.estimators.table_estimator import TableEstimator
@@ -26,6 +26,11 @@ from privreg.privacy.accountant import Budget, for_each_record
 from privreg.privacy.events import Event
 from privreg.privacy.noise import Noise, noise_for
 from privreg.privacy.receipt import Receipt
+
+SEEDED_SCHEMA = (
+    "the schema was read with random_state, so this fit is not private; for sensitive data, read it again with "
+    "random_state=None"
+)
 
 
 def is_whole(value: Any, least: int = 1) -> bool:
@@ -86,7 +91,9 @@ class PrivateEstimator(Budgeted, TableEstimator):
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         self._ask(known)
         source = open_table(known, self)
-        spending = Spending(budget, noise, self._rows(people), self.progress)
+        if not known.private:
+            warnings.warn(SEEDED_SCHEMA, NotPrivateWarning, stacklevel=3)
+        spending = Spending(budget, noise, self._rows(people), self.progress, known.private)
         with isolated(), self._entered(known) as entry:
             forget_fit(self)
             set_all(self, known.columns)
@@ -148,7 +155,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             ledger,
             None if inputs.formula is None else inputs.formula.text,
             None if inputs.where is None else inputs.where.text,
-            known.public.notes,
+            (*known.public.notes, *origin_notes(known.schema)),
             self._rows(people) if people else None,
         )
 

@@ -16,7 +16,7 @@ from privreg.estimators.settled import Categories
 from privreg.privacy.accountant import Budget, adaptive_budget, for_each_record, less_delta, reserved_delta
 from privreg.privacy.ledger.ledger import Ledger, Open, entered
 from privreg.privacy.ledger.request import Request, amount, budget_of, unit_of
-from privreg.privacy.receipt import ONE_PERSON, ONE_RECORD
+from privreg.privacy.receipt import unit_words
 from privreg.privacy.weak import weak_points
 from privreg.results.model_file import fingerprint_of
 from privreg.results.release import release_of
@@ -93,8 +93,7 @@ class Budgeted(_Budget):
 
     def _unit(self, people: bool) -> str:
         """What the guarantee protects, in words."""
-        rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
-        return f"{ONE_PERSON}, at most {rows}" if people else ONE_RECORD
+        return unit_words(people, self._rows(people))
 
     def _mu_squared(self, budget: Budget) -> Fraction | None:  # noqa: ARG002
         """The most that a plan with this budget costs in μ² of Gaussian DP; None if it has no such cost."""

@@ -12,8 +12,11 @@ from privreg.data.formula import Formula
 from privreg.data.schema import Schema
 from privreg.engines.base import OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
 from privreg.estimators.inputs import Inputs, usable_types
 from privreg.estimators.settled import Public, as_used, settle
+from privreg.privacy.origin import UNKNOWN, Origin
+from privreg.privacy.receipt import unit_words
 
 
 def columns_in(X: Any, types: Types) -> dict[str, Any]:
@@ -53,6 +56,11 @@ class Known:
         return self.schema is None
 
     @property
+    def private(self) -> bool:
+        """Whether what an earlier release told may be shown: not if its noise came from a seed."""
+        return self.schema is None or self.schema.origin is None or self.schema.origin.private
+
+    @property
     def finds(self) -> bool:
         """Whether there are levels to find, which costs a part of δ."""
         return self.reads and bool(self.public.to_find)
@@ -64,6 +72,8 @@ def look_at(inputs: Inputs, estimator: Any) -> Known:
     with isolated():
         types = usable_types(inputs)
     public, schema = settle_for(types, estimator, formula)
+    if schema is not None and schema.origin is not None:
+        _check_origin(schema.origin, estimator, inputs.groups is not None)
     columns = {} if formula is not None else columns_in(inputs.X, types)
     return Known(inputs, types, columns | inputs.remembered, public, schema)
 
@@ -97,4 +107,28 @@ def _given(schema: Any, types: Types, estimator: Any) -> Schema:
         )
     known = {column.name: column.mark for column in schema}
     mark = known.get(types.target or "", schema.target_mark)
-    return replace(schema.choose(list(types.columns)), fill=estimator.missing == "fill", target_mark=mark)
+    chosen = schema.choose(list(types.columns))
+    return replace(chosen, fill=estimator.missing == "fill", target_mark=mark, origin=_earlier(schema))
+
+
+def _earlier(schema: Schema) -> Origin | None:
+    """The release that a given schema comes from; None if it was declared."""
+    if schema.origin is None:
+        return UNKNOWN if schema.released else None
+    return replace(schema.origin, earlier=True)
+
+
+def _check_origin(origin: Origin, estimator: Any, people: bool) -> None:
+    """Raise if a fit would promise more than holds for the schema that its results show."""
+    if estimator.ledger is not None and not origin.private:
+        raise ValueError(
+            "the schema was read with random_state, so a fit with it is not private and cannot be entered into a "
+            "ledger; read it again with random_state=None"
+        )
+    rows = estimator._rows(people)
+    if people and not origin.protects_people(rows):
+        raise SchemaError(
+            f"the schema protects {origin.unit or 'an unknown unit'}, but this fit would protect "
+            f"{unit_words(people, rows)}; read the schema again with groups (--person) and rows_per_person={rows}, or "
+            "fit without it"
+        )

@@ -14,7 +14,7 @@ from privreg._format import count_of
 from privreg._types import Float64
 from privreg.data.tables import Table
 from privreg.estimators.base import PrivateEstimator
-from privreg.estimators.schema_notes import assumption_notes, date_notes, formula_notes, reference_notes
+from privreg.estimators.schema_notes import assumption_notes, date_notes, formula_notes, origin_notes, reference_notes
 from privreg.estimators.shown import Shown
 from privreg.results.cards import model_card
 from privreg.results.model_file import save_model
@@ -115,7 +115,7 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         """What to know to read the coefficients of these rows."""
         schema = self.schema_
         compared = reference_notes(schema, rows) + date_notes(schema, rows)
-        return formula_notes(schema) + compared + assumption_notes(schema)
+        return formula_notes(schema) + compared + assumption_notes(schema) + origin_notes(schema)
 
     def _count(self, features: int | None) -> str:
         return count_of(len(self._used) if features is None else features, "feature")
@@ -178,6 +178,8 @@ def linear_release(
         model.receipt_,
         shrunk_to=shrunk_to,
         saved=saved(model, target, content),
+        origin=model.schema_.origin,
+        typed=model.schema_.typed,
     )
 
 

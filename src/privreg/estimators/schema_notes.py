@@ -77,11 +77,17 @@ def date_notes(schema: Schema, rows: Sequence[int]) -> list[str]:
 
 
 def assumption_notes(schema: Schema) -> list[str]:
-    """What was declared about the columns, and so is not covered by the guarantee."""
+    """What was declared about the columns, and so is not covered by the guarantee. Levels of types have a warning."""
     used = [column for column in schema if not column.left_out]
     ranges = [
         f"{shown(c.name)} between {number(c.range[0])} and {number(c.range[1])}" for c in used if c.range is not None
     ]
-    levels = [shown(c.name) for c in used if c.kind == CATEGORY and not c.found]
+    levels = [shown(c.name) for c in used if c.kind == CATEGORY and not (c.found or c.typed)]
     told = [*ranges, *([f"levels of {listed(levels)}"] if levels else [])]
     return [f"Declared, not found in the data: {'; '.join(told)}."] if told else []
+
+
+def origin_notes(schema: Schema | None) -> list[str]:
+    """What an earlier release cost, if the schema comes from one."""
+    origin = None if schema is None else schema.origin
+    return [origin.sentence] if origin is not None and origin.earlier else []

@@ -12,6 +12,7 @@ from privreg._format import shortened
 from privreg._notebook import card, caution, facts, folded, note, table
 from privreg.engines.registry import kind_of
 from privreg.estimators.base import PrivateEstimator, is_whole
+from privreg.estimators.schema_notes import origin_notes
 from privreg.estimators.shown import Shown
 from privreg.privacy.accountant import Budget
 from privreg.privacy.events import gaussian_cost
@@ -48,6 +49,7 @@ class PrivateSelector(Shown, SelectorMixin, PrivateEstimator):
             *map(caution, self.warnings_),
             table(("feature", "chosen"), places),
             *([] if receipt.chose else [taken]),
+            *map(note, origin_notes(self.schema_)),
             facts(promise(receipt)),
             folded("Where the budget went", *spending(receipt)),
             badge=receipt_badge(receipt),

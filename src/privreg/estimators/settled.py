@@ -4,10 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from privreg._format import listed
 from privreg.data.formula import DeclaredCategory, Formula
 from privreg.data.raw import OTHER_TYPE, TEXT, TIME, ColumnType, level_text
-from privreg.data.schema import BOOLEAN, CATEGORY, DATE, NUMBER, Column, Schema, checked_levels, checked_range
+from privreg.data.schema import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    NUMBER,
+    Column,
+    Schema,
+    checked_levels,
+    checked_range,
+    unprotected_levels,
+)
 from privreg.engines.base import Types
 from privreg.errors import SchemaError
 
@@ -83,10 +92,12 @@ def settle(
                 raise SchemaError(f"the type of column {name!r} does not list the levels of the whole column")
             taken.append(name)
         column = _settled(name, kind, levels, bounds.get(name))
+        if column is not None and name in taken:
+            column = replace(column, typed=True)
         columns[name] = _coded(column, coded[name]) if name in coded else column
     notes = types.notes
     if taken:
-        notes += (f"The levels of {listed(taken)} are taken from the type of the column and treated as public.",)
+        notes += (unprotected_levels(taken),)
     own = frozenset() if formula is None else frozenset(formula.target.columns) - frozenset(formula.inputs)
     return Public(
         columns,

@@ -1,7 +1,7 @@
 """How a fit spends: a part of the budget for reading the table, if that is needed, and the rest by a plan."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from privreg.privacy.account import Account, AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, for_each_record, reserved_delta
 from privreg.privacy.events import Event
 from privreg.privacy.noise import Noise
-from privreg.privacy.receipt import PLANNED, Receipt
+from privreg.privacy.origin import Origin
+from privreg.privacy.receipt import PLANNED, Receipt, unit_words
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Spending:
     noise: Noise
     rows: int  # records that the unit of privacy may have
     progress: Callable[[str], None] | None
+    given_private: bool = True  # whether the schema is, where one was given: results show it
     reading: AdaptiveAccount | None = None
     accounts: list[Account] = field(default_factory=list)  # of all that comes after reading
 
@@ -46,7 +48,9 @@ class Spending:
         """The same with an account that goes on to pay for more."""
         noise = self.noise.apart()
         with account.drawing_from(noise):
-            return read(account, self._cut(source, noise) if people else source, public, shares, self.rows)
+            found = read(account, self._cut(source, noise) if people else source, public, shares, self.rows)
+        unit, budget = unit_words(people, self.rows), self.budget
+        return replace(found, origin=Origin(budget.epsilon, budget.delta, unit, self.rows, self.noise.private))
 
     def _cut(self, source: Source, noise: Noise) -> Source:
         """The rows that people have in what is counted."""
@@ -82,5 +86,6 @@ class Spending:
         """What was spent: reading first, then the events of all accounts, which are of one composition."""
         events = tuple(event for account in self.accounts for event in account.receipt().own)
         composition = self.accounts[0].composition if self.accounts else PLANNED
-        whole = Receipt(events, self.rest, self.noise.private, unit, self.rows, composition)
+        private = self.noise.private and self.given_private
+        whole = Receipt(events, self.rest, private, unit, self.rows, composition)
         return whole if self.reading is None else whole.after(self.reading.receipt(unit), self.budget)

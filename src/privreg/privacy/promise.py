@@ -82,6 +82,13 @@ def protected(receipt: Receipt) -> str:
     return receipt.unit
 
 
+def protects(receipt: Receipt) -> str:
+    """The unit of protection, or that there is none where the guarantee does not hold."""
+    if broken_promise(receipt) is None:
+        return protected(receipt)
+    return "not one record" if receipt.private and is_custom(receipt) else "nobody"
+
+
 def in_words(receipt: Receipt) -> str:
     """ε and δ for somebody who has never seen them."""
     return f"{belief(receipt)} {odds(receipt)}"

@@ -237,6 +237,11 @@ class Receipt:
         return cost | {"delta": round_up(event.extra_delta)} if event.extra_delta else cost
 
 
+def unit_words(people: bool, rows: int) -> str:
+    """What a guarantee protects: a record, or a person of whom at most so many rows are used."""
+    return f"{ONE_PERSON}, at most {'1 row' if rows == 1 else f'{rows} rows'}" if people else ONE_RECORD
+
+
 def step_rows(receipt: Receipt) -> list[tuple[str, str, str, str]]:
     """The steps as rows of a table, the head first; long runs of alike ones are one row."""
     rows = [("step", "mechanism", "noise", "cost")]

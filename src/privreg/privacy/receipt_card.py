@@ -3,7 +3,7 @@
 from privreg._format import epsilon_delta, tenths_percent
 from privreg._notebook import Html, Part, Tone, card, caution, facts, folded, lead, note, table
 from privreg.privacy.budget_use import budget_use
-from privreg.privacy.promise import bounds, broken_promise, in_words, protected
+from privreg.privacy.promise import bounds, broken_promise, in_words, protects
 from privreg.privacy.receipt import Receipt, step_rows
 from privreg.privacy.weak import weak_points
 
@@ -26,7 +26,7 @@ def receipt_badge(receipt: Receipt) -> tuple[Tone, str]:
 def promise(receipt: Receipt) -> list[tuple[str, str | None]]:
     """Who is protected, how well, and what was spent. In words only if the promise is kept."""
     return [
-        ("Protected", protected(receipt)),
+        ("Protected", protects(receipt)),
         ("Guarantee", None if broken_promise(receipt) else f"{epsilon_delta(*bounds(receipt))}. {in_words(receipt)}"),
         ("Spent", spent(receipt)),
     ]

@@ -17,7 +17,8 @@ import numpy as np
 
 from privreg import __version__
 from privreg._format import count_of, epsilon_delta, no_folder, no_folders, shown
-from privreg.privacy.promise import bounds, is_custom
+from privreg.data.schema import unprotected_levels
+from privreg.privacy.promise import bounds, broken_promise, is_custom
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report.document import Grid, TableCell, words
 from privreg.results.release import Release
@@ -81,7 +82,7 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
     ours = {
         "version": __version__,
         "model": "central",
-        "unit": receipt.unit,
+        "unit": deployment["privacy_loss"]["privacy_unit"],
         "parameters": deployment["privacy_loss"]["privacy_parameters"],
         "accounting": deployment["implementation"]["composition"],
         "implementation": deployment["implementation"]["mechanisms"],
@@ -92,6 +93,7 @@ def deployment_record(release: Release, context: Context) -> dict[str, Any]:
             "date": context.date,
         },
         "ledger": context.ledger,
+        "earlier_release": None if release.earlier is None else release.earlier.to_dict(),
         "receipt": receipt.to_dict(),
         "release": _told(release),
     }
@@ -165,8 +167,9 @@ def _basic(release: Release, context: Context) -> dict[str, Any]:
     data = f" in {context.data}" if context.data else ""
     used = len(release.coefficients)
     model = f"A linear model of {count_of(used, 'column')}" if used else "A constant"
+    kind = "Private linear" if broken_promise(release.receipt) is None else "Linear"
     return {
-        "name": f"Private linear model of {release.target}{data}",
+        "name": f"{kind} model of {release.target}{data}",
         "data_curators": [{"data_curator_name": UNKNOWN, "data_curator_type": UNKNOWN}],
         "description": f"{model} that predicts {release.target}, fitted by {release.method} of privreg {__version__}.",
         "intended_use": context.purpose or UNKNOWN,
@@ -187,7 +190,8 @@ def _variant(release: Release) -> dict[str, Any]:
         "data_domain": "All tables with these columns and any number of records: "
         + ", ".join(map(shown, [*release.inputs, release.target])),
         "unprotected_quantities": "Treated as public: the names and types of columns, declared levels and ranges, "
-        "and all settings. Running time is not protected.",
+        "and all settings. Running time is not protected."
+        + (f" {unprotected_levels(release.typed)}" if release.typed else ""),
     }
 
 
@@ -195,14 +199,17 @@ def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
     receipt = release.receipt
     epsilon, delta = bounds(receipt)
     unit = f" People are told apart by the column {context.person}." if context.person else ""
+    earlier = f" {release.earlier.sentence}" if release.earlier else ""
+    if not receipt.private:
+        details = "NOT PRIVATE: the noise came from a seed, so no parameters hold."
+        nothing: dict[str, Any] = {"privacy_unit": UNKNOWN, "privacy_unit_details": UNKNOWN, "privacy_parameters": {}}
+        return nothing | {"privacy_parameters_details": details + earlier}
     details = f"The budget, as a bound. The steps add up to {epsilon_delta(receipt.epsilon, receipt.delta)}."
     loss: dict[str, Any] = {
         "privacy_unit": receipt.unit,
         "privacy_unit_details": f"Tables are neighbours if they differ by adding or removing {receipt.unit}.{unit}",
-        "privacy_parameters": {"epsilon": epsilon, "delta": delta} if receipt.private else {},
-        "privacy_parameters_details": details
-        if receipt.private
-        else "NOT PRIVATE: the noise came from a seed, so no parameters hold.",
+        "privacy_parameters": {"epsilon": epsilon, "delta": delta},
+        "privacy_parameters_details": details + earlier,
     }
     if release.records is not None and receipt.rows == 1 and not is_custom(receipt):  # one record is one unit
         loss["number_of_privacy_units"] = round(release.records)

@@ -2,39 +2,58 @@
 
 from math import exp
 
-from privreg._format import number, odds_factor, one_in, percent
+from privreg._format import listed, number, odds_factor, one_in, percent
+from privreg.data.schema import unprotected_levels
 from privreg.privacy.promise import bounds, broken_promise, is_custom
 from privreg.privacy.receipt import ONE_RECORD, Receipt
 from privreg.report.document import Code, Content, Fold, Items
+from privreg.results.release import Release
 
 FALSE_ALARMS = 0.05  # of the attack in the worked example
 LITTLE = 0.99  # a belief that may grow from 50 % to this is hardly bounded
 
 
-def blocks(receipt: Receipt) -> list[Content]:
+def blocks(release: Release) -> list[Content]:
     """The section. Where the guarantee does not hold, nothing is said as if it did."""
-    broken = broken_promise(receipt)
+    receipt, broken, known = release.receipt, broken_promise(release.receipt), _known(release)
     told: list[Content] = [] if broken is None else [" ".join([broken.line, *broken.reasons])]
+    told += _not_covered(release)
     if is_custom(receipt):
         return [*told, *_published_calibration()]
     if not receipt.private:
         would = "With noise that nobody can predict, which this run did not have, this would hold:"
-        return [*told, would, _attacker(receipt)]
+        return [*told, would, _attacker(receipt, known)]
+    if broken is not None:
+        return told
+    besides = f", except {known}," if known else ""
     return [
+        f"Everything on this page and in the model file that depends on the records{besides} was computed with random "
+        f"noise, enough to hide {_hidden(receipt)}. Smaller ε and δ mean more privacy.",
         *told,
-        "Everything on this page and in the model file that depends on the records was computed with random noise, "
-        f"enough to hide {_hidden(receipt)}. Smaller ε and δ mean more privacy.",
-        _attacker(receipt),
-        Fold("In symbols", _symbols(receipt)),
+        _attacker(receipt, known),
+        Fold("In symbols", _symbols(receipt, known)),
     ]
 
 
-def _symbols(receipt: Receipt) -> list[Content]:
+def _not_covered(release: Release) -> list[Content]:
+    """What this page shows that the fit did not protect, or did not pay for."""
+    told: list[Content] = [release.earlier.sentence] if release.earlier else []
+    return [*told, unprotected_levels(release.typed)] if release.typed else told
+
+
+def _known(release: Release) -> str:
+    """The same as things that somebody may know beforehand; empty if there is nothing."""
+    earlier = ["what an earlier release found out"] if release.earlier else []
+    return " and ".join([*earlier, *([f"the levels of {listed(release.typed)}"] if release.typed else [])])
+
+
+def _symbols(receipt: Receipt, known: str) -> list[Content]:
     epsilon, delta = bounds(receipt)
     written = f" + {number(delta, 6)}" if delta else ""
+    given = f", given {known}" if known else ""
     differs = "one person with all their records" if receipt.protects_people else ONE_RECORD
     return [
-        "M is the whole computation with its noise. For all tables D and D′ that differ by adding or removing "
+        f"M is the whole computation with its noise{given}. For all tables D and D′ that differ by adding or removing "
         f"{differs}, and for every set S of possible results,",
         Code(
             "P[M(D) ∈ S] ≤ e^ε · P[M(D′) ∈ S] + δ\n\n"
@@ -47,15 +66,16 @@ def _hidden(receipt: Receipt) -> str:
     return "whether any one person is in the table" if receipt.protects_people else "any one record of the table"
 
 
-def _attacker(receipt: Receipt) -> Items:
-    """What the inequality means for somebody who wants to know about one person."""
+def _attacker(receipt: Receipt, known: str) -> Items:
+    """What the inequality means for somebody who wants to know about one person. `known` is what they know already."""
     epsilon, delta = bounds(receipt)
     who, what = ("person", "a person") if receipt.protects_people else ("record", "a record")
+    besides = f" and {known}" if known else ""
     belief = 1 / (1 + exp(-epsilon))
     found = min(exp(min(epsilon, 700.0)) * FALSE_ALARMS + delta, 1 - exp(-epsilon) * (1 - delta - FALSE_ALARMS), 1.0)
     texts = [
-        f"Suppose an attacker knows every other {who} of the table, knows how privreg works, and has this page and the "
-        f"model file. Even so, their odds that {what} is in the table can change by a factor of at most "
+        f"Suppose an attacker knows every other {who} of the table{besides}, knows how privreg works, and has this "
+        f"page and the model file. Even so, their odds that {what} is in the table can change by a factor of at most "
         f"e^ε = {odds_factor(epsilon)}, up or down.",
         f"An attacker who was undecided (50 %) can become at most {percent(belief)} sure"
         + (", apart from δ." if delta else ".")

@@ -10,7 +10,7 @@ from privreg._format import about, count_of, epsilon_delta, listed, number, one_
 from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import ReleasedModel
 from privreg.privacy.ledger.room import room_in_words
-from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protected
+from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protects
 from privreg.privacy.receipt import Receipt
 from privreg.report import budget, coefficients, deployment, guarantee
 from privreg.report.deployment import Context, deployment_record
@@ -23,6 +23,7 @@ from privreg.results.verdict import not_determined, r2_words, records, typical_e
 __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
 RECORD_ID = "privreg-deployment"
+_NOBODY = "Nobody is protected, because the guarantee does not hold: see above."
 _LINE = 80  # letters of a command that stands on one line
 
 
@@ -49,12 +50,13 @@ def document(release: Release, context: Context) -> Document:
     """The report as data."""
     sections = [
         Section("The model", coefficients.blocks(release) + _predict(release, context)),
-        Section("The guarantee", guarantee.blocks(release.receipt)),
+        Section("The guarantee", guarantee.blocks(release)),
         Section("The budget", budget.blocks(release)),
         Section("Limits", _limits(release, context)),
         Section("Documentation", _record(release, context)),
     ]
-    title = f"A private model of {shown(release.target)}"
+    kind = "private model" if broken_promise(release.receipt) is None else "model"
+    title = f"A {kind} of {shown(release.target)}"
     return Document(title, _lead(release, context), sections, _banner(release, context))
 
 
@@ -69,8 +71,8 @@ def _banner(release: Release, context: Context) -> Banner:
     epsilon, delta = bounds(receipt)
     holds = broken_promise(receipt) is None
     facts = [
-        Fact("Protects", protected(receipt), belief(receipt)) if holds else Fact("Protects", _unprotected(receipt)),
-        Fact("Privacy budget", epsilon_delta(epsilon, delta), odds(receipt) if holds else ""),
+        Fact("Protects", protects(receipt), belief(receipt) if holds else ""),
+        Fact("Privacy budget", epsilon_delta(epsilon, delta), _meaning(release)),
         _accuracy(release),
         *(
             [Fact("Records used", counted, "A noisy, cautious (low) estimate.")]
@@ -84,9 +86,11 @@ def _banner(release: Release, context: Context) -> Banner:
     return Banner(found.state, found.word, text, facts, [shown(reason) for reason in found.reasons])
 
 
-def _unprotected(receipt: Receipt) -> str:
-    """Instead of a unit, where the guarantee does not hold."""
-    return "not one record" if receipt.private else "nobody"
+def _meaning(release: Release) -> str:
+    """Of ε and δ, where they hold, and what they do not count."""
+    holds = broken_promise(release.receipt) is None
+    told = [odds(release.receipt)] if holds else []
+    return " ".join([*told, *([release.earlier.sentence] if release.earlier else [])])
 
 
 def _accuracy(release: Release) -> Fact:
@@ -161,8 +165,8 @@ def _limits(release: Release, context: Context) -> list[Content]:
             [
                 _unit_limit(release),
                 f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
-                "The guarantee covers this page and the model file. The records themselves still need protection, and "
-                "so does the computer. Running time is not protected.",
+                f"{_covered(release.receipt)} The records themselves still need protection, and so does the computer. "
+                "Running time is not protected.",
                 "Column names and types, declared levels and ranges, and all settings count as public.",
                 f"The model is linear{within}. Coefficients show associations in these records, not causes.",
                 *([errors] if release.has_errors else []),
@@ -175,7 +179,9 @@ def _limits(release: Release, context: Context) -> list[Content]:
 def _unit_limit(release: Release) -> str:
     receipt = release.receipt
     if is_custom(receipt):
-        return "What is protected is one small model, not one record."
+        return "What is protected is one small model, not one record." if receipt.private else _NOBODY
+    if broken_promise(receipt) is not None:
+        return _NOBODY
     if receipt.protects_people:
         return (
             "What is protected is one person, as named by the column of people. A person with two names counts twice."
@@ -185,6 +191,13 @@ def _unit_limit(release: Release) -> str:
         "times as large, and δ grows much more. To protect whole people, name the column that identifies them when "
         "fitting (--person)."
     )
+
+
+def _covered(receipt: Receipt) -> str:
+    """Whether this page may be shared."""
+    if broken_promise(receipt) is None:
+        return "The guarantee covers this page and the model file."
+    return "No guarantee for one record covers this page and the model file: protect them as you protect the records."
 
 
 def _withheld(release: Release) -> list[Content]:
@@ -240,7 +253,7 @@ def _asked(release: Release, context: Context) -> list[tuple[str, str]]:
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         *([("Purpose", shown(context.purpose))] if context.purpose else []),
         ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta) + _kept(ledger)),
-        ("Protected", protected(receipt) if broken_promise(receipt) is None else _unprotected(receipt)),
+        ("Protected", protects(receipt)),
         *([("People named by", shown(context.person))] if context.person else []),
         *([("Ledger", _ledger(ledger))] if ledger else []),
         ("Date", shown(str(context.date))),

@@ -7,7 +7,7 @@ Besides, everything is checked on reading, so that a file full of nonsense is re
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import isfinite
 from os import PathLike
@@ -18,12 +18,14 @@ from privreg import __version__
 from privreg._json import entries, fields, flag, number, require, text, whole
 from privreg.data.schema import Schema
 from privreg.errors import ModelFileError
+from privreg.privacy.origin import UNKNOWN, Origin
 from privreg.privacy.receipt import PLANNED, Receipt
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, Saved
 
 FORMAT = "privreg model"
 VERSION = 4
+_READING = "count all records"  # the first step of reading a table, in files that say no more about it
 _RELEASED = ("estimator", "schema", "model", "receipt")
 
 
@@ -140,14 +142,15 @@ def _no_constant(name: str) -> Any:
 def _checked(content: dict[str, Any]) -> ModelFile:
     fields(content, "format version written_by estimator method target named schema model receipt digest")
     text(content["written_by"], "written_by")
+    receipt = read_receipt(content["receipt"])
     return ModelFile(
         estimator=text(content["estimator"], "estimator"),
         method=text(content["method"], "method"),
         target=None if content["target"] is None else text(content["target"], "target"),
         named=flag(content["named"], "named"),
-        schema=Schema.from_dict(content["schema"]),
+        schema=with_origin(Schema.from_dict(content["schema"]), receipt),
         model=content["model"],
-        receipt=_receipt(content["receipt"]),
+        receipt=receipt,
         fingerprint=_digest({key: content[key] for key in _RELEASED}),
     )
 
@@ -159,7 +162,16 @@ def _totals(record: Any, exactly: str | None = None) -> None:
     require(0 <= number(record["delta"], "delta") < 1, "delta must be in [0, 1)")
 
 
-def _receipt(record: Any) -> Receipt:
+def with_origin(schema: Schema, receipt: Receipt) -> Schema:
+    """A schema and the receipt beside it in a file. Older files do not say whether the one paid for the other."""
+    if schema.origin is not None or not schema.released:
+        return schema
+    own = any(event.name == _READING for event in receipt.events)
+    return replace(schema, origin=Origin.of(receipt) if own else UNKNOWN)
+
+
+def read_receipt(record: Any) -> Receipt:
+    """A receipt from a file. ValueError for most kinds of nonsense, or another error."""
     first = isinstance(record, dict) and "before" in record  # a part of the budget was spent first
     fields(record, "epsilon delta requested unit private composition rows steps" + " before" * first)
     _totals(record)

@@ -5,6 +5,7 @@ from typing import Any
 
 from privreg._format import number
 from privreg.data.schema import Schema
+from privreg.privacy.origin import Origin
 from privreg.privacy.receipt import Receipt
 from privreg.results.statistics import Statistics
 
@@ -79,6 +80,13 @@ class Release:
     statistics: Statistics | None = None  # None if the method tells none
     shrunk_to: float | None = None  # norm to which rows are shrunk before the formula is applied
     saved: Saved | None = None
+    origin: Origin | None = None  # the release that levels and counts come from; None if all were declared
+    typed: list[str] = field(default_factory=list)  # columns whose levels their types told: nothing protects these
+
+    @property
+    def earlier(self) -> Origin | None:
+        """The release that levels and counts come from, if that is not this one."""
+        return self.origin if self.origin is not None and self.origin.earlier else None
 
     @property
     def inputs(self) -> list[str]:

@@ -9,6 +9,7 @@ from privreg._json import require
 from privreg.data.schema import Schema
 from privreg.errors import SchemaError
 from privreg.privacy.receipt import Receipt
+from privreg.results.model_file import read_receipt, with_origin
 from privreg.results.outputs import write_whole
 
 FORMAT, VERSION = "privreg schema", 1
@@ -61,7 +62,8 @@ def load_schema(path: str | PathLike[str]) -> Schema:
             content.get("format") != FORMAT or content.get("version") == VERSION,
             "it was written by another version of privreg",
         )
-        return Schema.from_dict(content["schema"])
+        schema = Schema.from_dict(content["schema"])
+        return with_origin(schema, _receipt(content["receipt"])) if "receipt" in content else schema
     except UnicodeDecodeError:
         reason: object = "it is not text"
     except OverflowError:
@@ -69,3 +71,10 @@ def load_schema(path: str | PathLike[str]) -> Schema:
     except (ValueError, RecursionError) as error:
         reason = "it is not JSON" if isinstance(error, json.JSONDecodeError | RecursionError) else error
     raise SchemaError(f"{fspath(path)} cannot be used as a schema: {reason}")
+
+
+def _receipt(record: Any) -> Receipt:
+    try:
+        return read_receipt(record)
+    except (KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ValueError("its receipt is damaged") from error

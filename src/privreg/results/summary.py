@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from privreg._format import epsilon_delta, one_line, shown, text_table
+from privreg.privacy.promise import broken_promise
 from privreg.privacy.receipt import Receipt
 from privreg.results.release import WARNING, Release
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
@@ -70,11 +71,11 @@ def estimand(release: Release) -> list[str]:
 
 
 def budget_line(receipt: Receipt) -> str:
-    """What was spent, in one line."""
+    """What was spent, and whom that protects, in one line."""
     asked = receipt.budget
     spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
-    seeded = "" if receipt.private else " NOT PRIVATE: the noise came from a seed."
-    return f"{spent} Protected: {shown(receipt.unit)}.{seeded}"
+    broken = broken_promise(receipt)
+    return f"{spent} Protected: {shown(receipt.unit)}." if broken is None else f"{spent} {broken.line}"
 
 
 def _lines(rows: _Rows) -> list[str]:

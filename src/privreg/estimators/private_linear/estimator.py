@@ -297,6 +297,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
             chosen=[self._names[j] for j in self._chosen()],
             statistics=self._statistics(target),
             saved=saved(self, target, self._saved()),
+            origin=self.schema_.origin,
+            typed=self.schema_.typed,
         )
 
     def _saved(self) -> dict[str, Any]:
