@@ -173,6 +173,15 @@ def test_a_fit():
     assert "\n".join(shown[60]) == FIT_AT[60].rstrip("\n")
 
 
+def test_columns_counts_in_a_pipe(monkeypatch, capsys):
+    """`COLUMNS=60 privreg fit … | less` is as a terminal of 60 columns: no number is cut."""
+    names = {}
+    exec(RELEASE, names)
+    monkeypatch.setenv("COLUMNS", "60")
+    names["cli"].show_fit(names["RELEASE"], {"model": "model.json"}, names["LEDGER"])
+    assert capsys.readouterr().out == FIT_AT[60]
+
+
 @pytest.mark.parametrize("case", OTHERS)
 def test_everything_else(case):
     widths = WIDTHS if case == "help" else (45, *WIDTHS)  # an example in quotes stays in one piece

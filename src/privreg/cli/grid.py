@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from privreg.cli.terminal import bound, lines_of
+from privreg.cli.terminal import ENDLESS, bound, lines_of
 
 _EDGE, _GAP = 1, 3  # blanks before a row, and between columns
 _NAME, _SHORT_NAME = 20, 10  # letters that a name has while columns can be left out instead, and the fewest
@@ -21,8 +21,8 @@ class Grid:
 
     Where it is too narrow for all of it, columns named in `spare` are left out in turn; then names, which are in the
     first column, are shortened; and if that is not enough, or would make two of them alike, each row becomes a
-    paragraph. The column named by `wraps` is text that may take several lines. What is not printed on a terminal is as
-    wide as it has to be.
+    paragraph. The column named by `wraps` is text that may take several lines. In a file or a pipe, where no
+    width is given, it is as wide as it has to be.
     """
 
     head: tuple[str, ...]
@@ -32,7 +32,7 @@ class Grid:
     wraps: str | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        width = options.max_width if console.is_terminal else None
+        width = None if options.max_width >= ENDLESS else options.max_width
         for line, style in self.lines(width):
             yield Text(line, style=style, no_wrap=True, overflow="ignore")
 
