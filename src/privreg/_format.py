@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
@@ -100,10 +100,16 @@ def text_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
     return [head, "  ".join("─" * w for w in widths), *body]
 
 
-def shortened(name: str, letters: int) -> str:
-    """A name in at most so many letters."""
-    name = shown(name)
-    return name if len(name) <= letters else name[: letters - 1] + "…"
+def shortened(name: str, letters: int, width: Callable[[str], int] = len) -> str:
+    """A name in at most so many letters: of a long one the beginning and the end. `width` tells how many a text has."""
+    name, start, end = shown(name), 0, 0
+    if width(name) <= letters:
+        return name
+    while True:
+        longer = (start + 1, end) if start <= end else (start, end + 1)
+        if width(name[: longer[0]]) + 1 + width(name[len(name) - longer[1] :]) > letters:
+            return f"{name[:start]}…{name[len(name) - end :]}"
+        start, end = longer
 
 
 def one_in(probability: float) -> str:

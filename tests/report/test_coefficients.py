@@ -174,6 +174,20 @@ def test_many_features(wide):
     assert [t for t in svg_texts(chart) if t.startswith("measurement")] == [c.feature for c in by_size[:20]]
 
 
+@pytest.mark.parametrize("name", ["income_component_number_{:02}", "{:02}_of_the_very_many_sources_of_income"])
+def test_names_in_a_chart_stay_apart(name):
+    """On a phone, too, where they are shortened."""
+    effects = [Coefficient(name.format(i), 20.0 - i) for i in range(20)]
+    picture = charts.effects_picture(effects, "change in pay", compare=False)
+    for chart in (picture, replace(picture, wide=picture.narrow)):
+        assert len({text for text in svg_texts(chart) if "income" in text or "…" in text}) == 20
+
+
+def test_names_that_differ_in_the_middle_are_drawn_longer():
+    effects = [Coefficient(f"income_of_{what}_last_year", 1.0) for what in ("mother", "father")]
+    assert charts._row_names(effects, 14) == ["income_of_m\n…_last_year", "income_of_f\n…_last_year"]
+
+
 def test_coefficients_beyond_drawing(paper):
     absurd = [Coefficient("a", 1e300), Coefficient("b", inf), Coefficient("c", 2.0)]
     release = replace(paper["BAS"], coefficients=absurd)

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
+from math import ceil, isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,7 @@ def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare:
     ax.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=0)
     ax.grid(axis="x", linewidth=0.6)
     ax.set_axisbelow(True)
-    _name_rows(ax, [row if isinstance(row, str) else _row_name(row, letters) for row in rows], rows)
+    _name_rows(ax, _row_names(rows, letters), rows)
     ax.set_xlabel(axis if letters == _WIDE[1] else fill(axis, 44)).set_parse_math(False)  # a $ in a name is a $
 
 
@@ -148,6 +148,21 @@ def _rows(effects: Sequence[Coefficient], compare: bool, letters: int) -> list[C
     return rows
 
 
+def _row_names(rows: Sequence[Coefficient | str], letters: int) -> list[str]:
+    """Names of so many letters; longer ones, on up to three lines, where they would look alike."""
+    for longest in range(letters, 3 * letters + 1):
+        names = [row if isinstance(row, str) else _row_name(row, longest) for row in rows]
+        if len(set(names)) == len(names):
+            break
+    return [_on_lines(name, ceil(len(name) / letters)) for name in names]
+
+
+def _on_lines(name: str, lines: int) -> str:
+    """A name in lines of the same length."""
+    letters = ceil(len(name) / max(lines, 1)) or 1
+    return "\n".join(name[i : i + letters] for i in range(0, len(name), letters))
+
+
 def _row_name(effect: Coefficient, letters: int = 200) -> str:
     """A level with what it is compared with, if there is room for that."""
     long = f"{shown(effect.feature)} (vs {shown(effect.reference)})" if effect.reference is not None else ""
@@ -160,6 +175,8 @@ def _name_rows(ax: Any, names: list[str], rows: Sequence[Coefficient | str]) -> 
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_parse_math(False)
         label.set_fontweight("bold" if isinstance(row, str) else "normal")
+        if lines := label.get_text().count("\n"):
+            label.set(fontsize=8 if lines == 1 else 6.5, linespacing=0.95)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # of no rows, too
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)
