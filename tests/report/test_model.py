@@ -64,7 +64,7 @@ def test_notes_stand_with_the_model(flagship, constant):
 
 def test_what_was_not_released(flagship):
     items = fold(flagship, "What was not released")[1].texts
-    assert f"{words.about(flagship.records)} is a noisy, cautious (low) estimate" in items[0]
+    assert f"{words.about(flagship.records)} is a noisy estimate" in items[0]
     assert any("R²" in text for text in items)
     fewer = replace(flagship, coefficients=flagship.coefficients[:2])
     assert "columns that were not chosen" in str(fold(fewer, "What was not released"))

@@ -72,11 +72,7 @@ def _banner(release: Release, context: Context) -> Banner:
         Fact("Protects", protected(receipt), belief(receipt)) if holds else Fact("Protects", _unprotected(receipt)),
         Fact("Privacy budget", epsilon_delta(epsilon, delta), odds(receipt) if holds else ""),
         _accuracy(release),
-        *(
-            [Fact("Records used", counted, "A noisy, cautious (low) estimate.")]
-            if (counted := records(release))
-            else []
-        ),
+        *([Fact("Records used", counted, "A noisy estimate.")] if (counted := records(release)) else []),
         _features(release),
         Fact("Ledger", *_left(context.ledger)),
     ]
@@ -190,7 +186,7 @@ def _unit_limit(release: Release) -> str:
 
 
 def _withheld(release: Release) -> list[Content]:
-    told = "" if release.records is None else f"; {about(release.records)} is a noisy, cautious (low) estimate"
+    told = "" if release.records is None else f"; {about(release.records)} is a noisy estimate"
     texts = [
         f"the exact number of records{told}",
         "the smallest and the largest value of any column"
