@@ -65,8 +65,8 @@ Coefficients estimate least squares with all values clipped
 to their ranges.
 Predictions use coefficients that are shrunk towards 0,
 which predicts better.
-Privacy: spent ε = 0.940516 of 1 and δ = 1e-6 of 1e-6;
-protects any one record (one row of the table).
+Privacy: spent ε = 0.9406 of 1, δ = 1e-6; protects any one
+record (one row of the table).
 Ledger: mothers has spent ε = 1 of 3 in 1 entry; one more
 fit by the default method may ask for up to ε = 2.68.
 Wrote the model to model.json.

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from privreg import __version__
 from privreg import _format as words
+from privreg.privacy.accountant import Budget
 from privreg.privacy.receipt import Receipt
 from privreg.report.document import Items
 from privreg.report.model import Context, deployment_record, document, report_page
@@ -46,6 +47,20 @@ def test_what_is_left_in_the_ledger(flagship):
     assert left(room={"epsilon": 0.0, "delta": 1e-6}) == "There is no room for another fit."
     assert facts(flagship, Context())["Ledger"][0] == "not used"
     assert facts(flagship, Context())["Ledger"][1].startswith("Nothing was counted.")
+
+
+def test_the_budget_is_what_the_ledger_was_asked_for(flagship):
+    """The fit ran with a part of δ; a reader sees the number that was typed, and why it is not the receipt's."""
+    ran = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(1.01, 9e-7)))
+    why = "The fit ran with δ = 9e-7; the ledger keeps a tenth for its own accounting."
+    asked = replace(ASKED, delta=1e-6)
+    value, meaning = facts(ran, asked)["Privacy budget"]
+    assert value == "ε = 1.01, δ = 1e-6"
+    assert meaning.endswith(why)
+    assert f"- Budget: ε = 1.01, δ = 1e-6. {why}" in texts(ran, asked)
+    assert facts(ran, replace(asked, ledger=None))["Privacy budget"][0] == "ε = 1.01, δ = 9e-7"
+    total = section(ran, "The budget", asked)[0]
+    assert total.endswith("δ = 1e-6 (9e-7 by the fit, the rest for the ledger's accounting).")
 
 
 def test_warnings_are_reasons_and_come_first(flagship, constant):

@@ -7,13 +7,14 @@ from typing import Any
 
 from rich.console import Console
 
-from privreg._format import about, count_of, epsilon_delta, listed, number, part_of, shown, supported, tenths_percent
+from privreg._format import about, count_of, listed, number, part_of, shown, supported, tenths_percent
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.ledger.status import rounded_down
 from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import spent
 from privreg.results.release import Release
 from privreg.results.summary import SHRUNK
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
@@ -23,7 +24,6 @@ STYLES: dict[State, str] = {"good": "bold green", "care": "bold yellow", "bad": 
 _REASON: dict[State, str] = {"good": "", "care": "yellow", "bad": "red"}
 _SPARE = ("z", "P>|z|", "std err")  # columns of coefficients that go where it is narrow: the interval says most
 _FEW = 3  # joint tests that are shown without being asked for
-_NOTHING = 0.001  # of ε: so little is not worth a second number
 _CLIPPED = "Coefficients estimate least squares with all values clipped to their ranges."
 
 
@@ -127,26 +127,10 @@ def privacy_line(receipt: Receipt, asked: tuple[float, str] | None = None) -> st
     """What was spent, and whom that protects. `asked`: the δ that a ledger was asked for, and what ran with a part."""
     if not receipt.events:
         return "Privacy: nothing was released from the data, so nothing was spent."
-    budget, rest = receipt.budget, receipt.budget.epsilon - receipt.epsilon
-    whole = 0 <= rest <= _NOTHING * budget.epsilon and receipt.delta == budget.delta
-    epsilon = number(budget.epsilon, 6) if whole else f"{number(receipt.epsilon, 6)} of {number(budget.epsilon, 6)}"
-    if asked is not None and asked[0] > budget.delta:
-        told = f"spent ε = {epsilon}, δ = {number(asked[0], 6)} ({_parts(receipt, asked[1])})"
-    elif whole:
-        told = f"spent {epsilon_delta(budget.epsilon, budget.delta)}, all of it"
-    else:
-        told = f"spent ε = {epsilon} and δ = {number(receipt.delta)} of {number(budget.delta)}"
+    told = f"spent {spent(receipt, *(asked or ()))}"
     if not receipt.private:
         return f"Privacy: none, because the noise came from a seed. With fresh noise: {told}."
     return f"Privacy: {told}; protects {protected(receipt)}."
-
-
-def _parts(receipt: Receipt, what: str) -> str:
-    """Where the δ went that a ledger was asked for."""
-    used, most = number(receipt.delta, 6), number(receipt.budget.delta, 6)
-    if receipt.delta == receipt.budget.delta:
-        return f"{used} by the {what}, the rest for the ledger's accounting"
-    return f"{used} of {most} by the {what}, a tenth of δ for the ledger's accounting"
 
 
 def show_receipt(out: Console, receipt: Receipt) -> None:
@@ -160,11 +144,11 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
 
 def ledger_line(ledger: dict[str, Any]) -> str:
     """What is left in the ledger after a request."""
-    spent = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
+    used = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
     entries = count_of(ledger["entries"], "entry", "entries")
     room = rounded_down(ledger["room"]["epsilon"])
     left = f"one more fit by the default method may ask for up to ε = {room}" if room != "0" else "nothing is left"
-    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}; {left}."
+    return f"Ledger: {shown(ledger['dataset'])} has spent {used} in {entries}; {left}."
 
 
 def show_files(out: Console, files: dict[str, str], done: str = "Wrote") -> None:

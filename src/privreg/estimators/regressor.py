@@ -97,6 +97,9 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_[self._used], self.intercept_)
 
+    def _card(self) -> str:
+        return model_card(self._release(), None if self.ledger is None else float(self.delta))
+
     def _place(self, rows: list[int], count: int) -> None:
         self.coef_ = placed(self.coef_, rows, count)
 

@@ -12,6 +12,7 @@ from privreg.estimators.regressor import ReleasedModel
 from privreg.privacy.ledger.status import rounded_down
 from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protected
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import kept_by_ledger
 from privreg.report import budget, coefficients, deployment, guarantee
 from privreg.report.deployment import Context, deployment_record
 from privreg.report.document import Banner, Code, Content, Data, Document, Fact, Facts, Fold, Items, Section
@@ -50,7 +51,7 @@ def document(release: Release, context: Context) -> Document:
     sections = [
         Section("The model", coefficients.blocks(release) + _predict(release, context)),
         Section("The guarantee", guarantee.blocks(release.receipt)),
-        Section("The budget", budget.blocks(release)),
+        Section("The budget", budget.blocks(release, _asked_delta(context))),
         Section("Limits", _limits(release, context)),
         Section("Documentation", _record(release, context)),
     ]
@@ -66,11 +67,10 @@ def _lead(release: Release, context: Context) -> str:
 def _banner(release: Release, context: Context) -> Banner:
     """The verdict, and the facts that a steward asks for first."""
     found, receipt = verdict(release), release.receipt
-    epsilon, delta = bounds(receipt)
     holds = broken_promise(receipt) is None
     facts = [
         Fact("Protects", protected(receipt), belief(receipt)) if holds else Fact("Protects", _unprotected(receipt)),
-        Fact("Privacy budget", epsilon_delta(epsilon, delta), odds(receipt) if holds else ""),
+        Fact("Privacy budget", *_budget(receipt, context, odds(receipt) if holds else "")),
         _accuracy(release),
         *([Fact("Records used", counted, "A noisy estimate.")] if (counted := records(release)) else []),
         _features(release),
@@ -78,6 +78,19 @@ def _banner(release: Release, context: Context) -> Banner:
     ]
     text = found.text[:1].upper() + found.text[1:]
     return Banner(found.state, found.word, text, facts, [shown(reason) for reason in found.reasons])
+
+
+def _budget(receipt: Receipt, context: Context, meaning: str) -> tuple[str, str]:
+    """As it was asked for, and what it means."""
+    epsilon, delta = bounds(receipt)
+    if (asked := _asked_delta(context)) is None or asked <= delta:
+        return epsilon_delta(epsilon, delta), meaning
+    return epsilon_delta(epsilon, asked), f"{meaning} {kept_by_ledger(receipt)}".strip()
+
+
+def _asked_delta(context: Context) -> float | None:
+    """The δ that a ledger was asked for."""
+    return context.delta if context.ledger else None
 
 
 def _unprotected(receipt: Receipt) -> str:
@@ -237,7 +250,7 @@ def _asked(release: Release, context: Context) -> list[tuple[str, str]]:
         ("Model", model),
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         *([("Purpose", shown(context.purpose))] if context.purpose else []),
-        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta) + _kept(ledger)),
+        ("Budget", ". ".join(filter(None, _budget(receipt, context, "")))),
         ("Protected", protected(receipt) if broken_promise(receipt) is None else _unprotected(receipt)),
         *([("People named by", shown(context.person))] if context.person else []),
         *([("Ledger", _ledger(ledger))] if ledger else []),
@@ -251,8 +264,3 @@ def _ledger(ledger: dict[str, Any]) -> str:
     parts += [f"data set {shown(str(ledger['dataset']))}"] if ledger.get("dataset") else []
     parts += [f"entry {ledger['entry']}"] if ledger.get("entry") is not None else []
     return ", ".join(parts)
-
-
-def _kept(ledger: dict[str, Any] | None) -> str:
-    """Why δ is less than what was asked for."""
-    return " (the ledger keeps a tenth of the δ that was asked for, for its own accounting)" if ledger else ""

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privreg._format import epsilon_delta, one_line, shown, text_table
+from privreg._format import one_line, shown, text_table
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import spent
 from privreg.results.release import WARNING, Release
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
 
@@ -71,10 +72,8 @@ def estimand(release: Release) -> list[str]:
 
 def budget_line(receipt: Receipt) -> str:
     """What was spent, in one line."""
-    asked = receipt.budget
-    spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
     seeded = "" if receipt.private else " NOT PRIVATE: the noise came from a seed."
-    return f"{spent} Protected: {receipt.unit}.{seeded}"
+    return f"Spent {spent(receipt)}. Protected: {receipt.unit}.{seeded}"
 
 
 def _lines(rows: _Rows) -> list[str]:
