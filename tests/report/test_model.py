@@ -39,6 +39,12 @@ def test_the_verdict_and_its_facts(flagship, people, constant, paper):
     assert facts(paper["BAS"])["Accuracy"] == ("not measured", "")
 
 
+def test_no_accuracy_where_noise_hides_it(flagship):
+    """Neither R² nor how far predictions are off beside a verdict that it is unknown."""
+    vague = replace(flagship, statistics=replace(flagship.statistics, r2=0.1, r2_error=3.0))
+    assert facts(vague)["Accuracy"] == ("unknown", "The noise is too large to tell.")
+
+
 def test_what_is_left_in_the_ledger(flagship):
     def left(**changes):
         return facts(flagship, replace(ASKED, ledger=ASKED.ledger | changes))["Ledger"][1]

@@ -18,7 +18,7 @@ from privreg.privacy.spent import spent
 from privreg.results.release import Release
 from privreg.results.summary import SHRUNK
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
-from privreg.results.verdict import r2_interval, verdict
+from privreg.results.verdict import r2_interval, tells_nothing, verdict
 
 STYLES: dict[State, str] = {"good": "bold green", "care": "bold yellow", "bad": "bold red"}
 _REASON: dict[State, str] = {"good": "", "care": "yellow", "bad": "red"}
@@ -70,7 +70,7 @@ def headline(release: Release) -> str:
     told = told[:1].upper() + told[1:]
     word = found.word if found.word.isupper() else found.word[:1].lower() + found.word[1:]
     ends, fit = r2_interval(release), release.statistics
-    if ends is None or fit is None or broken_promise(release.receipt) is not None:
+    if ends is None or fit is None or tells_nothing(ends) or broken_promise(release.receipt) is not None:
         return f"{target}: {word}. {told}."
     r2, low, high = (supported(value, fit.r2_error) for value in (fit.r2, *ends))
     return f"{target}: {word}. {told} (R² {r2}, 95 % interval {low} to {high})."

@@ -19,7 +19,7 @@ from privreg.report.document import Banner, Code, Content, Data, Document, Fact,
 from privreg.report.page import page
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, release_of
-from privreg.results.verdict import not_determined, r2_words, records, typical_error, verdict
+from privreg.results.verdict import not_determined, r2_interval, r2_words, records, typical_error, verdict
 
 __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
@@ -100,6 +100,8 @@ def _unprotected(receipt: Receipt) -> str:
 
 def _accuracy(release: Release) -> Fact:
     told = r2_words(release)
+    if told is None and r2_interval(release) is not None:
+        return Fact("Accuracy", "unknown", "The noise is too large to tell.")
     if told is None:
         return Fact("Accuracy", "not measured")
     return Fact("Accuracy", told[0], f"{told[1]}. {typical_error(release) or ''}".strip())
