@@ -214,6 +214,7 @@ def show_schema(
     head = ("column", "kind", "missing", "levels (share)")
     out.print(grid(head, *rows, left=2, wraps="levels (share)"))
     out.print()
+    say(out, "Shares are noisy estimates.")
     show_cost(out, reader.receipt_, ledger, "readings", delta=delta, verbose=verbose)
     if out_file is not None:
         say(out, f"Wrote the schema to {out_file}. Use it with privreg fit --schema {out_file}.")
