@@ -30,7 +30,7 @@ def test_what_was_asked(flagship, people):
     assert asked["Target"] == "blood_pressure"
     assert asked["Columns offered (4)"] == "age, bmi, income, noise"
     assert asked["Method"].startswith("PrivateLinearRegression. It finds the scale")
-    assert asked["Budget"].startswith("ε = 1, δ = 1e-6 (the ledger keeps a tenth of the δ that was asked for")
+    assert asked["Budget"] == "ε = 1, δ = 1e-6"
     assert asked["Protected"] == "any one record (one row of the table)"
     assert asked["Ledger"] == "ledger.db, data set health, entry 7"
     assert asked["Date"] == "2026-11-16"

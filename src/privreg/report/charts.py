@@ -87,30 +87,30 @@ def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
     return [e for _, e in sorted(drawable, key=lambda pair: -pair[0])][:MOST]
 
 
-def effects_picture(effects: Sequence[Coefficient], axis: str, *, compare: bool) -> Picture:
+def effects_picture(effects: Sequence[Coefficient], axis: str) -> Picture:
     """A dot for each feature, with its interval. `effects` are as `largest` gives them; see `draw_effects`."""
     told = [f"{_row_name(e)} {number(e.value or 0.0, 3)}{_interval(e)}" for e in effects]
-    wide, narrow = (svg(_effects(effects, axis, compare, *size)) for size in (_WIDE, _NARROW))
+    wide, narrow = (svg(_effects(effects, axis, *size)) for size in (_WIDE, _NARROW))
     return Picture("effects.svg", f"{axis[:1].upper()}{axis[1:]}: {'; '.join(told)}.", wide, narrow)
 
 
 @style()
-def _effects(effects: Sequence[Coefficient], axis: str, compare: bool, width: float, letters: int) -> "Figure":
+def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: int) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure((width, height(effects, compare=compare)), layout="constrained")
+    figure = Figure((width, height(effects)), layout="constrained")
     ax = figure.subplots()
-    draw_effects(ax, effects, axis, compare=compare, letters=letters)
+    draw_effects(ax, effects, axis, letters=letters)
     ax.locator_params(axis="x", nbins=4 if width < _WIDE[0] else 8)
     return figure
 
 
-def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare: bool, letters: int = _WIDE[1]) -> None:
+def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, letters: int = _WIDE[1]) -> None:
     """On axes that there are. `effects` are as `largest` gives them.
 
-    If they `compare`, numbers stand above levels, each under its own heading. A dot is hollow if its interval has 0.
+    Numbers stand above levels, each under its own heading. A dot is hollow if its interval has 0.
     """
-    rows = _rows(effects, compare, letters)
+    rows = _rows(effects, letters)
     colour, size = LIGHT["series1"], 7 if letters > 30 else 5.5
     for i, effect in enumerate(rows):
         if isinstance(effect, str):
@@ -129,15 +129,13 @@ def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare:
     ax.set_xlabel(axis if letters == _WIDE[1] else fill(axis, 44)).set_parse_math(False)  # a $ in a name is a $
 
 
-def height(effects: Sequence[Coefficient], *, compare: bool) -> float:
+def height(effects: Sequence[Coefficient]) -> float:
     """Inches for so many rows."""
-    return _ROW * len(_rows(effects, compare, 0)) + 0.8
+    return _ROW * len(_rows(effects, 0)) + 0.8
 
 
-def _rows(effects: Sequence[Coefficient], compare: bool, letters: int) -> list[Coefficient | str]:
-    """Effects, or headings for them."""
-    if not compare:
-        return list(effects)
+def _rows(effects: Sequence[Coefficient], letters: int) -> list[Coefficient | str]:
+    """Effects, and headings for them."""
     numbers, levels = (
         ("per standard deviation", "against the reference level") if letters > 30 else ("per SD", "vs reference")
     )
