@@ -128,5 +128,5 @@ def test_the_published_calibration_protects_a_model(paper):
 def test_a_receipt_that_does_not_add_up(flagship):
     changed = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(0.5, 1e-6)))
     assert document(changed, ASKED).banner.word == "Overspent"
-    assert "MORE than the budget, ε = 0.5" in texts(changed)
+    assert "of 0.5, δ = 1e-6. That is MORE than the budget." in texts(changed)
     assert bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99
