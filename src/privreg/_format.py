@@ -20,11 +20,10 @@ def one_line(text: str) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """Significant digits, with a real minus sign: 0.73, −43,520, 4.6e-6."""
-    comma = "," if abs(value) >= 1e4 else ""
-    text = f"{value + 0.0:{comma}.{digits}g}"
+    """Significant digits, with a real minus sign: 0.73, −4,352, 4.6e-6."""
+    text = f"{value + 0.0:,.{digits}g}"
     if "e+" in text and abs(value) < 1e9:
-        text = f"{float(text):{comma}.0f}"
+        text = f"{float(text):,.0f}"
     mantissa, exponent, power = text.partition("e")
     return mantissa.replace("-", "−").replace("inf", "∞") + (f"e{int(power)}" if exponent else "")
 
@@ -37,7 +36,7 @@ def supported(value: float | None, error: float | None) -> str:
     if not -8 <= decimals <= 5 or abs(value) >= 1e9:
         return number(value, min(max(_power(value) + decimals + 1, 1), 12))
     rounded = round(value, decimals) + 0.0
-    return f"{rounded:{',' if abs(rounded) >= 1e4 else ''}.{max(decimals, 0)}f}".replace("-", "−")
+    return f"{rounded:,.{max(decimals, 0)}f}".replace("-", "−")
 
 
 def decimals_of(error: float | None) -> int | None:
@@ -56,7 +55,7 @@ def z_value(value: float | None) -> str:
     """A test statistic, to two decimals. Empty if there is none."""
     if value is None or not isfinite(value):
         return ""
-    return number(value, 4) if abs(value) >= 1e4 else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return number(value, 4) if abs(value) >= 1e4 else f"{round(value, 2) + 0.0:,.2f}".replace("-", "−")
 
 
 def pvalue(value: float | None) -> str:

@@ -185,6 +185,11 @@ def test_names_in_a_chart_stay_apart(name):
         assert len({text for text in svg_texts(chart) if "income" in text or "…" in text}) == 20
 
 
+def test_the_axis_has_thousands():
+    effects = [Coefficient("income", 3500.0), Coefficient("age", -900.0)]
+    assert "2,000" in svg_texts(charts.effects_picture(effects, "change in pay"))
+
+
 def test_names_that_differ_in_the_middle_are_drawn_longer():
     effects = [Coefficient(f"income_of_{what}_last_year", 1.0) for what in ("mother", "father")]
     assert charts._row_names(effects, 14) == ["income_of_m\n…_last_year", "income_of_f\n…_last_year"]

@@ -123,6 +123,7 @@ def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, letters:
         if not certain:
             ax.plot([value], [i], "o", color=LIGHT["paper"], markersize=size - 2.2, markeredgewidth=0, zorder=4)
     ax.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=0)
+    ax.xaxis.set_major_formatter(lambda value, _: number(value))
     ax.grid(axis="x", linewidth=0.6)
     ax.set_axisbelow(True)
     _name_rows(ax, _row_names(rows, letters), rows)
