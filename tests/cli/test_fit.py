@@ -118,7 +118,7 @@ def test_people_are_protected_as_a_whole(folder):
     answer = json.loads(run(*words, "--rows-per-person", "2", "--json").stdout)
     assert answer["receipt"]["unit"] == "one person, at most 2 rows"
     assert answer["receipt"]["rows"] == 2
-    assert "protects any one person with all their records, of which 1 row" in run(*words).stdout.replace("\n", " ")
+    assert "protects any one person with all their records (at most 1 record" in run(*words).stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize("method", ["BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey"])

@@ -16,7 +16,7 @@ def test_select_prints_names_in_order(folder):
     assert len(answer["selected_features"]) == 2
     assert answer["receipt"]["delta"] <= 1e-6
     lines = run(*words).stdout.splitlines()
-    assert lines[0] == "pay: 2 features chosen, the first one first."
+    assert lines[0] == "pay: 2 features, in the order they were chosen."
     assert lines[2] == " 1. school"
     shown = run(*words, "--method", "sublasso", "--verbose").stdout
     assert "Chosen by the votes of many small models" in shown

@@ -28,9 +28,9 @@ def test_what_was_spent_and_on_what():
 
 def test_people():
     receipt = Receipt((COUNT,), Budget(1.0, 1e-6), True, "one person, at most 1 row", 1, PLANNED)
-    assert shown(receipt).facts["Protected"].endswith("of which 1 row was used")
+    assert shown(receipt).facts["Protected"].endswith("(at most 1 record per person was used)")
     more = replace(receipt, unit="one person, at most 3 rows", rows=3)
-    assert shown(more).facts["Protected"].endswith("of which at most 3 rows were used")
+    assert shown(more).facts["Protected"].endswith("(at most 3 records per person were used)")
     assert "Someone who knows every other person" in shown(more).text
 
 

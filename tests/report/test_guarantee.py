@@ -43,7 +43,7 @@ def test_what_was_asked(flagship, people):
     asked = record(people, Context(person="patient"))
     assert asked["Data"] == "not named"
     assert asked["People named by"] == "patient"
-    assert asked["Protected"] == "any one person with all their records, of which at most 2 rows were used"
+    assert asked["Protected"] == "any one person with all their records (at most 2 records per person were used)"
     assert not isinstance(section(people, "Documentation", Context())[1], Code)  # no command
 
 

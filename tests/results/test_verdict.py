@@ -139,6 +139,6 @@ def test_in_words(fitted):
     assert "Odds change by a factor of at most 2.72 (e^ε). δ is an allowance on top" in text
     people = replace(fitted.receipt, unit="one person", rows=2)
     assert "every other person" in in_words(people)
-    assert protected(people) == "any one person with all their records, of which at most 2 rows were used"
-    assert protected(replace(people, rows=1)).endswith("of which 1 row was used")
+    assert protected(people) == "any one person with all their records (at most 2 records per person were used)"
+    assert protected(replace(people, rows=1)).endswith("(at most 1 record per person was used)")
     assert records(replace(fitted, records=None)) is None

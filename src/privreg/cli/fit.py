@@ -159,7 +159,7 @@ def select(
     encoding: options.Encoding = None,
     engine: options.Engine = "auto",
     scheduler: options.Scheduler = None,
-    verbose: options.Verbose = False,
+    verbose: options.Steps = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Choose the features that tell most about the target, without fitting a model.

@@ -10,6 +10,7 @@ from rich.console import Console
 from privreg._format import about, count_of, listed, number, part_of, shown, supported, tenths_percent
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
+from privreg.estimators.dry_run import TO_FIND
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.ledger.status import rounded_down
 from privreg.privacy.promise import State, broken_promise, in_words, protected
@@ -173,7 +174,8 @@ def show_check(found: Any, files: dict[str, str], *, verbose: bool = False) -> N
         out.print()
     else:
         for kind, names in kinds.items():
-            say(out, f"{kind[:1].upper()}{kind[1:]} ({count_of(len(names), 'column')}): {listed(names, 12)}.")
+            word = "type found out by the fit" if kind == TO_FIND else kind
+            say(out, f"{word[:1].upper()}{word[1:]} ({count_of(len(names), 'column')}): {listed(names, 12)}.")
     for sentence in found.sentences():
         say(out, sentence)
     if found.ledger is None:
@@ -231,7 +233,7 @@ def show_selection(
     """The chosen features in order, and what it cost."""
     out, chosen, receipt = console(), [shown(str(f)) for f in selector.selected_features_], selector.receipt_
     if receipt.events:
-        say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')} chosen, the first one first.", STYLES["good"])
+        say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')}, in the order they were chosen.", STYLES["good"])
     else:
         say(out, f"{shown(target)}: there are no more columns than were asked for, so all were taken.", STYLES["care"])
     show_warnings(out, selector.warnings_)
