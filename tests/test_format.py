@@ -17,6 +17,7 @@ def test_numbers():
     assert words.supported(1234.56, 1.2) == "1,234.6"
     assert words.epsilon_delta(1.0, 1e-6) == "ε = 1, δ = 1e-6"
     assert words.tenths_percent(792) == "79.2 %"
+    assert words.tenths_percent(0) == "< 0.1 %"
     assert words.span(None, 1.0) == ""
     assert words.span(-1.0, 2.5) == "−1 … 2.5"
 

@@ -149,8 +149,8 @@ def about(count: float) -> str:
 
 
 def tenths_percent(tenths: int) -> str:
-    """A share in tenths of a per cent: 79.2 %."""
-    return f"{tenths / 10:.1f} %"
+    """A share in tenths of a per cent: 79.2 %. No share is nothing."""
+    return f"{tenths / 10:.1f} %" if tenths else "< 0.1 %"
 
 
 def count_of(n: int, thing: str, things: str | None = None) -> str:

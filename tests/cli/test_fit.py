@@ -13,6 +13,7 @@ import privreg
 from commands import refused, run
 from fit_command import BUDGET, ROWS, fit
 from privreg import load_model
+from privreg.cli.show import _typed
 
 # ---- fit
 
@@ -328,3 +329,8 @@ def test_the_report_can_be_written_from_python(folder, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "A private model of pay" in page
     assert "any one record (one row of the table)" in page
+
+
+def test_options_are_named_as_they_are_typed():
+    told = 'About 10 % were left out; missing="fill" (--missing fill) keeps them.'
+    assert _typed(told) == "About 10 % were left out; --missing fill keeps them."

@@ -3,6 +3,7 @@
 Everything comes from a `Release` or a receipt, so nothing but released values can be shown.
 """
 
+import re
 from typing import Any
 
 from rich.console import Console
@@ -61,7 +62,7 @@ def show_verdict(out: Console, release: Release) -> None:
     found = verdict(release)
     say(out, headline(release), STYLES[found.state])
     for reason in found.reasons:
-        say(out, reason, _REASON[found.state], "- ", "  ")
+        say(out, _typed(reason), _REASON[found.state], "- ", "  ")
 
 
 def headline(release: Release) -> str:
@@ -97,7 +98,12 @@ def _notes(release: Release, verbose: bool) -> list[str]:
 def show_warnings(out: Console, warnings: list[str]) -> None:
     """What may be wrong."""
     for warning in warnings:
-        say(out, warning, _REASON["care"], "- ", "  ")
+        say(out, _typed(warning), _REASON["care"], "- ", "  ")
+
+
+def _typed(text: str) -> str:
+    """With options as they are typed, and not as in Python: `missing="fill" (--missing fill)`."""
+    return re.sub(r'\w+="\w+" \((--[\w -]+)\)', r"\1", text)
 
 
 def show_cost(
