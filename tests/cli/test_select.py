@@ -57,3 +57,9 @@ def test_the_ledger_is_asked_before_records_are_read(folder, monkeypatch):
     run(*words, "--epsilon", "0.3")
     monkeypatch.setattr("privreg.data.text_file.TextFile.read", lambda *_: pytest.fail("records were read"))
     assert "refused" in refused(*words, "--epsilon", "0.9", status=3)
+
+
+@pytest.mark.parametrize("command", ["select", "schema"])
+def test_no_joint_tests_are_promised_without_a_model(command):
+    assert "joint tests" not in run(command, "-h").stdout
+    assert "joint tests" in run("fit", "-h").stdout
