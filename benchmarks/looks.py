@@ -26,7 +26,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "looks"
 COLOURS = 96  # of a picture
-DESKTOP, PHONE, PAPER = (1366, 900), (390, 844), (718, 1016)
+DESKTOP, PHONE, PAPER = (1366, 900), (390, 844), (794, 1123)  # paper: A4; a narrower one is laid out as for a phone
 FIT = "fit mothers.csv --target labinc --epsilon 1 --delta 1e-6 --ledger budget.db --dataset mothers"
 
 

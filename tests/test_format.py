@@ -12,12 +12,15 @@ from privreg.cli.fit import fit
 
 def test_numbers():
     assert [words.number(v) for v in (0.0, -0.0, 0.49762, 1990.0, -43523.4, 123456.0, 4.6e-06, 1e12, inf)] == [
-        *("0", "0", "0.49762", "1990", "−43,523", "123,460", "4.6e-6", "1e12", "∞")
+        *("0", "0", "0.49762", "1,990", "−43,523", "123,460", "4.6e-6", "1e12", "∞")
     ]
     assert words.number(-4.6e-6) == "−4.6e-6"
     assert words.number(570.4, 2) == "570"
+    assert words.number(999.99996) == "1,000"
+    assert words.supported(1234.56, 1.2) == "1,234.6"
     assert words.epsilon_delta(1.0, 1e-6) == "ε = 1, δ = 1e-6"
     assert words.tenths_percent(792) == "79.2 %"
+    assert words.tenths_percent(0) == "< 0.1 %"
     assert words.span(None, 1.0) == ""
     assert words.span(-1.0, 2.5) == "−1 … 2.5"
 
@@ -45,8 +48,8 @@ def test_as_many_digits_as_the_error_supports(value, error, text, error_text):
 
 
 def test_statistics():
-    assert [words.z_value(v) for v in (-1.955, 0.0, -0.001, 229.318, 123456.7, None, inf)] == [
-        *("−1.96", "0.00", "0.00", "229.32", "123,500", "", "")
+    assert [words.z_value(v) for v in (-1.955, 0.0, -0.001, 229.318, 1229.318, 123456.7, None, inf)] == [
+        *("−1.96", "0.00", "0.00", "229.32", "1,229.32", "123,500", "", "")
     ]
     assert [words.pvalue(v) for v in (0.04349, 0.00099, 1e-300, 1.0, None)] == [
         "0.043",

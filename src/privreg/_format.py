@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, exp, floor, isfinite, log10
 from pathlib import PurePosixPath
 
@@ -26,11 +26,10 @@ def one_line(text: str) -> str:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """Significant digits, with a real minus sign: 0.73, −43,520, 4.6e-6."""
-    comma = "," if abs(value) >= 1e4 else ""
-    text = f"{value + 0.0:{comma}.{digits}g}"
+    """Significant digits, with a real minus sign: 0.73, −4,352, 4.6e-6."""
+    text = f"{value + 0.0:,.{digits}g}"
     if "e+" in text and abs(value) < 1e9:
-        text = f"{float(text):{comma}.0f}"
+        text = f"{float(text):,.0f}"
     mantissa, exponent, power = text.partition("e")
     return mantissa.replace("-", "−").replace("inf", "∞") + (f"e{int(power)}" if exponent else "")
 
@@ -43,7 +42,7 @@ def supported(value: float | None, error: float | None) -> str:
     if not -8 <= decimals <= 5 or abs(value) >= 1e9:
         return number(value, min(max(_power(value) + decimals + 1, 1), 12))
     rounded = round(value, decimals) + 0.0
-    return f"{rounded:{',' if abs(rounded) >= 1e4 else ''}.{max(decimals, 0)}f}".replace("-", "−")
+    return f"{rounded:,.{max(decimals, 0)}f}".replace("-", "−")
 
 
 def decimals_of(error: float | None) -> int | None:
@@ -62,7 +61,7 @@ def z_value(value: float | None) -> str:
     """A test statistic, to two decimals. Empty if there is none."""
     if value is None or not isfinite(value):
         return ""
-    return number(value, 4) if abs(value) >= 1e4 else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return number(value, 4) if abs(value) >= 1e4 else f"{round(value, 2) + 0.0:,.2f}".replace("-", "−")
 
 
 def pvalue(value: float | None) -> str:
@@ -110,10 +109,16 @@ def text_table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
     return [head, "  ".join("─" * w for w in widths), *body]
 
 
-def shortened(name: str, letters: int) -> str:
-    """A name in at most so many letters."""
-    name = shown(name)
-    return name if len(name) <= letters else name[: letters - 1] + "…"
+def shortened(name: str, letters: int, width: Callable[[str], int] = len) -> str:
+    """A name in at most so many letters: of a long one the beginning and the end. `width` tells how many a text has."""
+    name, start, end = shown(name), 0, 0
+    if width(name) <= letters:
+        return name
+    while True:
+        longer = (start + 1, end) if start <= end else (start, end + 1)
+        if width(name[: longer[0]]) + 1 + width(name[len(name) - longer[1] :]) > letters:
+            return f"{name[:start]}…{name[len(name) - end :]}"
+        start, end = longer
 
 
 def one_in(probability: float) -> str:
@@ -153,8 +158,8 @@ def about(count: float) -> str:
 
 
 def tenths_percent(tenths: int) -> str:
-    """A share in tenths of a per cent: 79.2 %."""
-    return f"{tenths / 10:.1f} %"
+    """A share in tenths of a per cent: 79.2 %. No share is nothing."""
+    return f"{tenths / 10:.1f} %" if tenths else "< 0.1 %"
 
 
 def count_of(n: int, thing: str, things: str | None = None) -> str:

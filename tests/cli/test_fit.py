@@ -15,7 +15,7 @@ from commands import refused, run
 from fit_command import BUDGET, ROWS, fit
 from known_models import known_model
 from privreg import load_model
-from privreg.cli.show import show_fit
+from privreg.cli.show import _typed, show_fit
 from privreg.results.release import range_note, release_of
 
 # ---- fit
@@ -136,7 +136,7 @@ def test_people_are_protected_as_a_whole(folder):
     answer = json.loads(run(*words, "--rows-per-person", "2", "--json").stdout)
     assert answer["receipt"]["unit"] == "one person, at most 2 rows"
     assert answer["receipt"]["rows"] == 2
-    assert "protects any one person with all their records, of which 1 row" in run(*words).stdout.replace("\n", " ")
+    assert "protects any one person with all their records (at most 1 record" in run(*words).stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize("method", ["BAS", "Tukey", "L-BAS", "L-Tukey", "K-BAS", "K-Tukey"])
@@ -346,3 +346,8 @@ def test_the_report_can_be_written_from_python(folder, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "A private model of pay" in page
     assert "any one record (one row of the table)" in page
+
+
+def test_options_are_named_as_they_are_typed():
+    told = 'About 10 % were left out; missing="fill" (--missing fill) keeps them.'
+    assert _typed(told) == "About 10 % were left out; --missing fill keeps them."

@@ -50,7 +50,7 @@ def test_every_command_takes_it(people, model, tmp_path, kind):
     out = tmp_path / "model.json"
     run("fit", path, *words, "--out", out)
     assert abs(load_model(out).schema_.records - ROWS) < 200
-    assert "Determined by the fit (3 columns): age, school, noise." in run("check", path, *words).stdout
+    assert "Type found out by the fit (3 columns): age, school, noise." in run("check", path, *words).stdout
     chosen = run("select", path, "--target", "pay", "--k", "1", *BUDGET, "--drop", "name,family", *options, *town)
     assert "school" in chosen.stdout or "age" in chosen.stdout or "town" in chosen.stdout
     schema = run("schema", path, *BUDGET, "--drop", "name,family", *options).stdout

@@ -5,7 +5,8 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from privreg.cli.grid import grid, shortened
+from privreg._format import shortened
+from privreg.cli.grid import grid
 from privreg.cli.terminal import command_lines, lines_of
 from terminals import on_terminals
 
@@ -64,8 +65,8 @@ Coefficients estimate least squares with all values clipped
 to their ranges.
 Predictions use coefficients that are shrunk towards 0,
 which predicts better.
-Privacy: spent ε = 0.940516 of 1 and δ = 1e-6 of 1e-6;
-protects any one record (one row of the table).
+Privacy: spent ε = 0.9406 of 1, δ = 1e-6; protects any one
+record (one row of the table).
 Ledger: mothers has spent ε = 1 of 3 in 1 entry. Left: one
 more fit by the default method, with up to ε = 2.68 at
 δ = 1e-6.
@@ -174,6 +175,15 @@ def test_a_fit():
     assert "\n".join(shown[60]) == FIT_AT[60].rstrip("\n")
 
 
+def test_columns_counts_in_a_pipe(monkeypatch, capsys):
+    """`COLUMNS=60 privreg fit … | less` is as a terminal of 60 columns: no number is cut."""
+    names = {}
+    exec(RELEASE, names)
+    monkeypatch.setenv("COLUMNS", "60")
+    names["cli"].show_fit(names["RELEASE"], {"model": "model.json"}, names["LEDGER"])
+    assert capsys.readouterr().out == FIT_AT[60]
+
+
 @pytest.mark.parametrize("case", OTHERS)
 def test_everything_else(case):
     widths = WIDTHS if case == "help" else (45, *WIDTHS)  # an example in quotes stays in one piece
@@ -220,7 +230,7 @@ def test_names_that_would_look_alike_are_written_out():
 def test_long_names_keep_their_ends():
     assert shortened("first_child=girl", 16) == "first_child=girl"
     assert shortened("first_child=girl", 9) == "firs…girl"
-    assert cell_len(shortened("とても長い列の名前です", 9)) <= 9
+    assert cell_len(shortened("とても長い列の名前です", 9, cell_len)) <= 9
 
 
 def test_numbers_stay_with_their_units():

@@ -33,7 +33,8 @@ def test_predictions_are_bit_identical_everywhere(folder, model, people, tmp_pat
         run("predict", model, folder / "people.csv", "--out", tmp_path / name)
         assert pq.read_table(tmp_path / name).column_names == ["prediction"]
     out = tmp_path / "p.parquet"
-    run("predict", model, folder / "people.csv", "--out", out, "--keep", "name,age")
+    told = run("predict", model, folder / "people.csv", "--out", out, "--keep", "name,age")
+    assert (told.stdout, told.stderr) == ("", f"Wrote the predictions to {out}.\n")
     table = pq.read_table(out)
     assert table.column_names == ["name", "age", "prediction"]
     assert table["prediction"].to_pylist() == expected.tolist()

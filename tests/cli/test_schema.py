@@ -53,6 +53,7 @@ def test_it_prints_a_table(here):
         "levels (share)",
         "north",
         "south",
+        "Shares are noisy estimates.",
         "protects any one record",
     ):
         assert text in result.stdout

@@ -16,7 +16,7 @@ def test_select_prints_names_in_order(folder):
     assert len(answer["selected_features"]) == 2
     assert answer["receipt"]["delta"] <= 1e-6
     lines = run(*words).stdout.splitlines()
-    assert lines[0] == "pay: 2 features chosen, the first one first."
+    assert lines[0] == "pay: 2 features, in the order they were chosen."
     assert lines[2] == " 1. school"
     shown = run(*words, "--method", "sublasso", "--verbose").stdout
     assert "Chosen by the votes of many small models" in shown
@@ -67,3 +67,9 @@ def test_the_ledger_is_asked_before_records_are_read(folder, monkeypatch):
     run(*words, "--epsilon", "0.3")
     monkeypatch.setattr("privreg.data.text_file.TextFile.read", lambda *_: pytest.fail("records were read"))
     assert "refused" in refused(*words, "--epsilon", "0.9", status=3)
+
+
+@pytest.mark.parametrize("command", ["select", "schema"])
+def test_no_joint_tests_are_promised_without_a_model(command):
+    assert "joint tests" not in run(command, "-h").stdout
+    assert "joint tests" in run("fit", "-h").stdout

@@ -55,8 +55,8 @@ def alter(ledger, statement):
 def test_a_release_is_found(paid, budget):
     day = budget.history()[1].time[:10]
     yes = (
-        "yes: entry 2 of people: fit pay: PrivateLinearRegression, ε = 3, δ = 1e-6, for one record, "
-        f"by ada on {day}, purpose: section 2\n"
+        "Yes. Entry 2 of people holds this model: fit pay: PrivateLinearRegression, ε = 3, δ = 1e-6, for one record, "
+        f"by ada on {day}, purpose: section 2.\n"
     )
     assert verify(paid, budget) == yes
     assert verify(paid, budget, "--dataset", "people") == yes
@@ -75,26 +75,26 @@ def test_every_method_is_found(folder, budget, tmp_path, method, more):
     words = ("--ledger", budget.path, "--dataset", "people", "--out", tmp_path / "model.json", "--method", method)
     columns = ("--features", "age,school,noise", "--epsilon", "3")
     run("fit", folder / "people.csv", "--target", "pay", *columns, *words, *more)
-    assert verify(tmp_path / "model.json", budget).startswith("yes: entry 1 of people: fit pay: ")
+    assert verify(tmp_path / "model.json", budget).startswith("Yes. Entry 1 of people holds this model: fit pay: ")
 
 
 def test_a_model_that_is_written_again_is_the_same_release(paid, budget, tmp_path):
     load_model(paid).save(tmp_path / "again.json")
-    assert verify(tmp_path / "again.json", budget).startswith("yes: entry 2 ")
-    assert verify(paid, budget.backup(tmp_path / "copy.db")).startswith("yes: entry 2 ")
+    assert verify(tmp_path / "again.json", budget).startswith("Yes. Entry 2 ")
+    assert verify(paid, budget.backup(tmp_path / "copy.db")).startswith("Yes. Entry 2 ")
 
 
 def test_a_model_that_was_not_paid_from_this_ledger_is_not_found(folder, paid, budget, tmp_path):
     free = tmp_path / "free.json"
     fit(folder / "people.csv", "--out", free)
-    assert verify(free, budget, expect=1) == f"no: no entry of {budget.path} holds this release\n"
+    assert verify(free, budget, expect=1) == f"No: no entry of {budget.path} holds this release\n"
     answer = json.loads(verify(free, budget, "--dataset", "people", "--json", expect=1))
     assert answer == {"verified": False, "reason": "no entry of people holds this release", "entries": []}
-    said = "no: it is entry 2 of people, not an entry of others\n"
+    said = "No: it is entry 2 of people, not an entry of others\n"
     assert verify(paid, budget, "--dataset", "others", expect=1) == said
     empty = Ledger(tmp_path / "empty.db")
     empty.create("people", 1, 0)
-    assert verify(paid, empty, expect=1) == f"no: no entry of {empty.path} holds this release\n"
+    assert verify(paid, empty, expect=1) == f"No: no entry of {empty.path} holds this release\n"
 
 
 def test_a_seeded_model_is_in_no_ledger(budget, tmp_path):
@@ -102,7 +102,7 @@ def test_a_seeded_model_is_in_no_ledger(budget, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         PrivateLinearRegression(1.0, 1e-6, random_state=0).fit(X, X[:, 0]).save(tmp_path / "model.json")
-    said = "no: its noise came from a seed, so it is not private, and no ledger contains it\n"
+    said = "No: its noise came from a seed, so it is not private, and no ledger contains it\n"
     assert verify(tmp_path / "model.json", budget, expect=1) == said
 
 
@@ -115,15 +115,15 @@ def test_a_changed_file_is_refused_or_not_found(paid, budget):
     change(paid, lambda content: content["model"]["theta"].__setitem__(0, content["model"]["theta"][0] + 1e-9))
     said = verify(paid, budget, expect=1)
     assert said.startswith(
-        f"no: no entry of {budget.path} holds this release; with the same cost but a different result"
+        f"No: no entry of {budget.path} holds this release; with the same cost but a different result"
     )
     assert "entry 2 of people" in said
     paid.write_text(original)
     change(paid, lambda content: content["receipt"].__setitem__("private", False))
-    assert verify(paid, budget, expect=1).startswith("no: its noise came from a seed")
+    assert verify(paid, budget, expect=1).startswith("No: its noise came from a seed")
     paid.write_text(original)
     change(paid, lambda content: content["receipt"]["requested"].__setitem__("epsilon", 0.5))
-    assert verify(paid, budget, expect=1).startswith("no: ")
+    assert verify(paid, budget, expect=1).startswith("No: ")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_changed_file_is_refused_or_not_found(paid, budget):
 def test_an_entry_that_does_not_fit_its_release_is_told(paid, budget, statement, said):
     alter(budget, statement)
     out = verify(paid, budget, expect=1)
-    assert out.startswith("no: entry 2 of people holds this release, but ")
+    assert out.startswith("No: entry 2 of people holds this release, but ")
     assert said in out
     assert json.loads(verify(paid, budget, "--json", expect=1))["entries"] == []
 
@@ -160,7 +160,7 @@ def test_the_same_release_twice_is_both_entries(budget, tmp_path):
             model = TukeyRegression(0.1, 1e-9, n_records=20, ledger=budget, dataset="people").fit(X, X[:, 0])
     model.save(tmp_path / "model.json")
     lines = verify(tmp_path / "model.json", budget).splitlines()
-    assert [line[:24] for line in lines] == ["yes: entry 1 of people: ", "yes: entry 2 of people: "]
+    assert [line[:23] for line in lines] == ["Yes. Entry 1 of people ", "Yes. Entry 2 of people "]
 
 
 def test_mistakes_are_one_line(paid, budget, tmp_path):
@@ -179,7 +179,7 @@ def test_hostile_texts_stay_on_their_line(folder, budget, tmp_path):
     words = ("--ledger", budget.path, "--dataset", "people", "--purpose", purpose, "--out", tmp_path / "model.json")
     fit(folder / "people.csv", *words)
     out = verify(tmp_path / "model.json", budget)
-    assert out.endswith("purpose: nothing yes: entry 9\ufffd[2J\ufffd\n")
+    assert out.endswith("purpose: nothing yes: entry 9\ufffd[2J\ufffd.\n")
     assert out.count("\n") == 1
 
 
@@ -188,7 +188,7 @@ def test_formula_and_filter_are_part_of_the_release(folder, budget, tmp_path):
     words = ("--epsilon", "3", "--ledger", budget.path, "--dataset", "people", "--out", model)
     run("fit", folder / "people.csv", "log(pay) ~ age + school", "--where", "age >= 30", *words)
     said = verify(model, budget)
-    assert said.startswith("yes: entry 1 of people: fit ")
+    assert said.startswith("Yes. Entry 1 of people holds this model: fit ")
     assert "age >= 30" in said
     change(model, lambda content: content["schema"].__setitem__("where", "age >= 40"))
-    assert verify(model, budget, expect=1).startswith(f"no: no entry of {budget.path} holds this release")
+    assert verify(model, budget, expect=1).startswith(f"No: no entry of {budget.path} holds this release")

@@ -151,6 +151,7 @@ def test_other_words_are_refused(given):
         (500, 30, "About 50 %"),
         (20, 5, "Almost no record has a value in every column"),
         (20, 400, None),
+        (20, 150, None),  # the counts tell nothing
         (1100, 1, None),
     ],
 )

@@ -26,6 +26,7 @@ from privreg import (
 )
 from privreg.data.schema import Schema, declared_columns
 from privreg.estimators.select_then_regress import SelectThenRegress
+from privreg.results.release import release_of
 
 PRIVATE = [PrivateLinearRegression, TukeyRegression, BoostedAdaSSP, SelectThenRegress]
 
@@ -333,3 +334,14 @@ def test_a_regression_that_cannot_be_planned_is_refused_before_the_selection_spe
 def test_numpy_numbers_as_parameters(model):
     X, y = table()
     assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+def test_the_note_and_the_report_count_the_same_features():
+    """A column that is left out was offered, too."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"age": rng.normal(size=5000), "name": [f"person {i}" for i in range(5000)]})
+    for method in (PrivateLinearRegression, BoostedAdaSSP):
+        model = method(20.0, 1e-5, random_state=1).fit(X, X["age"])
+        release = release_of(model)
+        assert len(release.coefficients) < len(release.columns)
+        assert f"{len(release.coefficients)} of {len(release.columns)} features" in release.notes[0]

@@ -17,7 +17,7 @@ def test_what_was_spent_and_on_what():
     assert card.title == "Privacy receipt Within budget"
     assert card.facts["Protected"] == "any one record (one row of the table)"
     assert card.facts["Guarantee"].startswith("ε = 1, δ = 0. Someone who knows every other record")
-    assert card.facts["Spent"] == "ε = 0.8, δ = 0 of the budget of ε = 1, δ = 0"
+    assert card.facts["Spent"] == "ε = 0.8 of 1, δ = 0"
     assert ["Counting", "about how many records there are", "1", "6.2 %"] in card.rows
     assert ["Coefficients", "how the target varies with each column", "15", "93.8 %"] in card.rows
     assert "Every step (16)" in card.text
@@ -28,9 +28,9 @@ def test_what_was_spent_and_on_what():
 
 def test_people():
     receipt = Receipt((COUNT,), Budget(1.0, 1e-6), True, "one person, at most 1 row", 1, PLANNED)
-    assert shown(receipt).facts["Protected"].endswith("of which 1 row was used")
+    assert shown(receipt).facts["Protected"].endswith("(at most 1 record per person was used)")
     more = replace(receipt, unit="one person, at most 3 rows", rows=3)
-    assert shown(more).facts["Protected"].endswith("of which at most 3 rows were used")
+    assert shown(more).facts["Protected"].endswith("(at most 3 records per person were used)")
     assert "Someone who knows every other person" in shown(more).text
 
 
@@ -51,7 +51,7 @@ def test_broken_promises():
 def test_nothing_released():
     card = shown(Receipt((), Budget(1.0, 1e-6), True))
     assert "Nothing was released from the data." in card.text
-    assert card.facts["Spent"] == "nothing of the budget of ε = 1, δ = 1e-6"
+    assert card.facts["Spent"] == "nothing of ε = 1, δ = 1e-6"
 
 
 def test_costs_without_bound():

@@ -84,7 +84,7 @@ def test_tenths():
 
 def test_one_bar_and_every_step(flagship):
     total, bar, steps = section(flagship, "The budget")
-    assert total == "The steps of this fit spent ε = 1, δ = 1e-6. The budget was ε = 1, δ = 1e-6."
+    assert total == "The steps of this fit spent ε = 1, δ = 1e-6, all of it."
     assert sum(share.tenths for share in bar.shares) == 1000
     assert sum(share.steps for share in bar.shares) == len(flagship.receipt.steps)
     assert steps.title == f"Every step, in order ({len(flagship.receipt.steps)})"
@@ -100,6 +100,12 @@ def test_one_bar_and_every_step(flagship):
     names = [row[0].text for row in steps.rows]
     assert "spread of income" in names  # not "column 2"
     assert names.index("count the records") == 2  # after reading
+
+
+def test_more_than_the_budget(flagship):
+    receipt = replace(flagship.receipt, budget=Budget(0.9, 1e-6))
+    total = section(replace(flagship, receipt=receipt), "The budget")[0]
+    assert total.endswith(" of 0.9, δ = 1e-6. That is MORE than the budget.")
 
 
 def test_other_receipts(flagship):

@@ -120,6 +120,8 @@ def test_what_is_not_determined_has_no_numbers_and_no_bar(flagship):
     assert first.feature not in svg_texts(chart)
     assert others[0].feature in svg_texts(chart)
     assert "Not determined: at this budget" in texts(release)
+    assert "1 that is not determined is not drawn." in texts(release)
+    assert "largest of" not in texts(release)
     none = replace(release, coefficients=[unknown])
     assert not any(hasattr(block, "wide") for block in section(none, "The model"))
     assert "is 1 higher" not in texts(none)
@@ -184,9 +186,46 @@ def test_many_features(wide):
     assert [t for t in svg_texts(chart) if t.startswith("measurement")] == [c.feature for c in by_size[:20]]
 
 
-def test_coefficients_beyond_drawing(paper):
+@pytest.mark.parametrize("name", ["income_component_number_{:02}", "{:02}_of_the_very_many_sources_of_income"])
+def test_names_in_a_chart_stay_apart(name):
+    """On a phone, too, where they are shortened."""
+    effects = [Coefficient(name.format(i), 20.0 - i) for i in range(20)]
+    picture = charts.effects_picture(effects, "change in pay")
+    for chart in (picture, replace(picture, wide=picture.narrow)):
+        assert len({text for text in svg_texts(chart) if "income" in text or "…" in text}) == 20
+
+
+def test_the_axis_has_thousands():
+    effects = [Coefficient("income", 3500.0), Coefficient("age", -900.0)]
+    assert "2,000" in svg_texts(charts.effects_picture(effects, "change in pay"))
+
+
+def test_names_that_differ_in_the_middle_are_drawn_longer():
+    effects = [Coefficient(f"income_of_{what}_last_year", 1.0) for what in ("mother", "father")]
+    assert charts._row_names(effects, 14) == ["income_of_m\n…_last_year", "income_of_f\n…_last_year"]
+
+
+def test_the_example_is_one_that_is_not_0(flagship):
+    large, small, *_ = flagship.coefficients
+    vague = replace(large, value=1e3, low=-1e3, high=3e3)
+    clear = replace(small, value=1e-3, low=1e-4, high=2e-3)
+    told = texts(replace(flagship, coefficients=[vague, clear]))
+    assert f"How to read it: if {clear.feature} is 1 higher" in told
+    assert "includes 0, so" not in told
+    told = texts(replace(flagship, coefficients=[vague]))
+    assert f"How to read it: if {vague.feature} is 1 higher" in told
+    assert "higher, but the interval includes 0, so it may be no difference." in told
+
+
+def test_no_chart_of_coefficients_that_do_not_compare(paper):
+    """Without standard deviations they have the units of the data."""
+    for release in paper.values():
+        assert not any(hasattr(block, "wide") for block in section(release, "The model"))
+
+
+def test_coefficients_beyond_drawing(flagship):
     absurd = [Coefficient("a", 1e300), Coefficient("b", inf), Coefficient("c", 2.0)]
-    release = replace(paper["BAS"], coefficients=absurd)
+    release = replace(flagship, coefficients=absurd)
     assert [e.feature for e in charts.largest([coefficients.effect(c) for c in absurd])] == ["c"]
     report_page(release, ASKED)
     assert "too large to be drawn" in texts(replace(release, coefficients=absurd[:2]))

@@ -31,7 +31,7 @@ def test_what_was_asked(flagship, people):
     assert asked["Target"] == "blood_pressure"
     assert asked["Columns offered (4)"] == "age, bmi, income, noise"
     assert asked["Method"].startswith("PrivateLinearRegression. It finds the scale")
-    assert asked["Budget"].startswith("ε = 1, δ = 1e-6 (the ledger keeps a tenth of the δ that was asked for")
+    assert asked["Budget"] == "ε = 1, δ = 1e-6"
     assert asked["Protected"] == "any one record (one row of the table)"
     assert asked["Ledger"] == "ledger.db, data set health, entry 7"
     assert asked["Date"] == "2026-11-16"
@@ -44,7 +44,7 @@ def test_what_was_asked(flagship, people):
     asked = record(people, Context(person="patient"))
     assert asked["Data"] == "not named"
     assert asked["People named by"] == "patient"
-    assert asked["Protected"] == "any one person with all their records, of which at most 2 rows were used"
+    assert asked["Protected"] == "any one person with all their records (at most 2 records per person were used)"
     assert not isinstance(section(people, "Documentation", Context())[1], Code)  # no command
 
 
@@ -140,7 +140,7 @@ def test_the_published_calibration_protects_a_model(paper):
 def test_a_receipt_that_does_not_add_up(flagship):
     changed = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(0.5, 1e-6)))
     assert document(changed, ASKED).banner.word == "Overspent"
-    assert "MORE than the budget, ε = 0.5" in texts(changed)
+    assert "of 0.5, δ = 1e-6. That is MORE than the budget." in texts(changed)
     assert "Everything on this page" not in texts(changed)
     assert facts(changed)["Protects"] == ("nobody", "")
     assert bounds(changed.receipt)[0] == changed.receipt.epsilon > 0.99

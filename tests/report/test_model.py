@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from privreg import __version__
 from privreg import _format as words
+from privreg.privacy.accountant import Budget
 from privreg.privacy.receipt import Receipt
 from privreg.report.document import Items
 from privreg.report.model import Context, deployment_record, document, report_page
@@ -38,6 +39,12 @@ def test_the_verdict_and_its_facts(flagship, people, constant, paper):
     assert facts(paper["BAS"])["Accuracy"] == ("not measured", "")
 
 
+def test_no_accuracy_where_noise_hides_it(flagship):
+    """Neither R² nor how far predictions are off beside a verdict that it is unknown."""
+    vague = replace(flagship, statistics=replace(flagship.statistics, r2=0.1, r2_error=3.0))
+    assert facts(vague)["Accuracy"] == ("unknown", "The noise is too large to tell.")
+
+
 def test_what_is_left_in_the_ledger(flagship):
     def left(**changes):
         return facts(flagship, replace(ASKED, ledger=ASKED.ledger | changes))["Ledger"][1]
@@ -49,6 +56,20 @@ def test_what_is_left_in_the_ledger(flagship):
     assert left(room={"epsilon": 1.0}) == ""
     assert facts(flagship, Context())["Ledger"][0] == "not used"
     assert facts(flagship, Context())["Ledger"][1].startswith("Nothing was counted.")
+
+
+def test_the_budget_is_what_the_ledger_was_asked_for(flagship):
+    """The fit ran with a part of δ; a reader sees the number that was typed, and why it is not the receipt's."""
+    ran = replace(flagship, receipt=replace(flagship.receipt, budget=Budget(1.01, 9e-7)))
+    why = "The fit ran with δ = 9e-7; the ledger keeps a tenth for its own accounting."
+    asked = replace(ASKED, delta=1e-6)
+    value, meaning = facts(ran, asked)["Privacy budget"]
+    assert value == "ε = 1.01, δ = 1e-6"
+    assert meaning.endswith(why)
+    assert f"- Budget: ε = 1.01, δ = 1e-6. {why}" in texts(ran, asked)
+    assert facts(ran, replace(asked, ledger=None))["Privacy budget"][0] == "ε = 1.01, δ = 9e-7"
+    total = section(ran, "The budget", asked)[0]
+    assert total.endswith("δ = 1e-6 (9e-7 by the fit, the rest for the ledger's accounting).")
 
 
 def test_warnings_are_reasons_and_come_first(flagship, constant):
@@ -67,7 +88,7 @@ def test_notes_stand_with_the_model(flagship, constant):
 
 def test_what_was_not_released(flagship):
     items = fold(flagship, "What was not released")[1].texts
-    assert f"{words.about(flagship.records)} is a noisy, cautious (low) estimate" in items[0]
+    assert f"{words.about(flagship.records)} is a noisy estimate" in items[0]
     assert any("R²" in text for text in items)
     fewer = replace(flagship, coefficients=flagship.coefficients[:2])
     assert "columns that were not chosen" in str(fold(fewer, "What was not released"))

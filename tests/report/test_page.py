@@ -11,7 +11,9 @@ from PIL import Image
 
 from browser import DESKTOP, PHONE, axe, chromium, opened
 from privreg import _format as words
+from privreg.report.document import Bar, Share
 from privreg.report.model import deployment_record, report_page
+from privreg.report.page import bar
 from reports import ASKED, HOSTILE
 
 SECTIONS = ["The model", "The guarantee", "The budget", "Limits", "Documentation"]
@@ -73,6 +75,23 @@ def test_what_a_person_sees(browser, files, name, device):
         assert table.count() == (len(release.coefficients) + 1 if release.coefficients else 0)
 
 
+def test_what_stays_on_one_line(flagship):
+    """Numbers with their units, and options, which are set as code."""
+    text = report_page(flagship, ASKED)
+    assert '<span class="whole">δ = 1e-6</span>' in text
+    assert '<span class="whole">95 %</span>' in text
+    assert '<code class="whole">--person</code>' in text
+
+
+def test_a_purpose_has_the_same_colour_on_every_page():
+    few, many = ([Share(name, "", 500, 1) for name in names] for names in (["Counting"], ["Reading", "Counting"]))
+    colours = [
+        dict(zip((s.name for s in shares), re.findall(r"<th[^>]*><i[^>]*--(\w+)", bar(Bar("", shares))), strict=True))
+        for shares in (few, many)
+    ]
+    assert colours[0]["Counting"] == colours[1]["Counting"] != colours[1]["Reading"]
+
+
 @pytest.mark.parametrize("name", ["flagship", "hostile"])
 def test_programs_find_the_record(browser, files, name):
     release, file = files[name]
@@ -103,7 +122,7 @@ def test_names_are_text(browser, files):
         svg = b64decode(page.locator("img").nth(0).get_attribute("src").split(",")[1]).decode()
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in svg
         assert "$\\frac{$ price_in_€ $" in svg
-        assert "very_long_name_very_long_name_very_long_nam…" in svg
+        assert words.shortened(HOSTILE[5], 44) in svg
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,6 +7,7 @@ import pytest
 from cards import Shown
 from known_models import constant_model, exact_estimates, known_model
 from privreg._notebook import MOST_ROWS
+from privreg.privacy.accountant import Budget
 from privreg.privacy.promise import in_words, protected
 from privreg.results.cards import model_card, summary_card
 from privreg.results.release import Coefficient, release_of
@@ -29,11 +30,20 @@ def test_a_model_that_can_be_used():
     assert card.facts["Model"] == "A linear model of 4 of 5 features, fitted to about 390 records."
     assert card.facts["Protected"] == protected(release.receipt)
     assert card.facts["Guarantee"] == f"ε = 1, δ = 1e-6. {in_words(release.receipt)}"
-    assert card.facts["Spent"] == "nothing of the budget of ε = 1, δ = 1e-6"
+    assert card.facts["Spent"] == "nothing of ε = 1, δ = 1e-6"
     start = card.rows.index(HEAD)
     assert [row[0] for row in card.rows[start + 1 : start + 6]] == ["age", "town=b", "town=c", "far", "(intercept)"]
     assert "Reference level: town = a." in card.text
     assert ESTIMAND in card.text
+
+
+def test_what_the_ledger_was_asked_for():
+    release = release_of(known_model())
+    ran = replace(release, receipt=replace(release.receipt, budget=Budget(1.0, 9e-7)))
+    assert Shown(model_card(ran, 1e-6)).facts["Asked for"] == (
+        "ε = 1, δ = 1e-6. The fit ran with δ = 9e-7; the ledger keeps a tenth for its own accounting."
+    )
+    assert "Asked for" not in card_of(release).facts
 
 
 def test_coefficients_that_are_not_determined():

@@ -34,7 +34,7 @@ def test_what_it_says():
     assert ESTIMAND in lines
     assert SHRUNK not in lines
     assert "Reference level: town = a." in lines
-    assert lines[-1] == "Spent ε = 0, δ = 0 of ε = 1, δ = 1e-6. Protected: one record."
+    assert lines[-1] == "Spent nothing of ε = 1, δ = 1e-6. Protected: one record."
     assert "\n\n\n" not in "\n".join(lines)
     assert repr(model.summary()) == str(model.summary())
 

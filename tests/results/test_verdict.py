@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from privreg import PrivateLinearRegression
+from privreg.cli.show import headline
 from privreg.privacy.accountant import Budget
 from privreg.privacy.promise import in_words, protected
-from privreg.results.release import NO_NUMBERS, NO_RECORDS, release_of
+from privreg.results.release import MOSTLY_NOISE, NO_CENTRE, NO_NUMBERS, NO_RECORDS, release_of
 from privreg.results.verdict import accuracy, r2_interval, records, verdict
 from reports import private, survey
 
@@ -46,6 +47,8 @@ def test_what_calls_for_care(fitted):
         "care",
         ("How well it predicts is uncertain: the interval of R² includes 0.",),
     )
+    wide = verdict(with_r2(fitted, 0.5, 0.11))
+    assert (wide.state, wide.reasons) == ("care", ("How well it predicts is uncertain: the interval of R² is wide.",))
     silent = verdict(replace(fitted, statistics=None))
     assert (silent.state, silent.word) == ("care", "Accuracy unknown")
 
@@ -63,6 +66,41 @@ def test_noise_may_hide_how_well_it_predicts(fitted):
     found = verdict(with_r2(fitted, 0.0, 3.8))
     assert (found.state, found.word) == ("care", "Accuracy unknown")
     assert found.text == "the noise is too large to tell how well it predicts."
+    assert accuracy(with_r2(fitted, 0.0, 3.8)) is None
+    assert "R²" not in headline(with_r2(fitted, 0.0, 3.8))
+    assert "R²" in headline(with_r2(fitted, 0.3, 0.2))
+
+
+def undetermined(c):
+    return replace(c, value=None, error=None, low=None, high=None, z=None, pvalue=None, determined=False)
+
+
+def test_nothing_can_be_told(fitted):
+    """Neither a coefficient nor how well it predicts."""
+    vague = with_r2(fitted, 0.0, 3.8)
+    found = verdict(replace(vague, coefficients=[undetermined(c) for c in vague.coefficients]))
+    assert (found.state, found.word) == ("bad", "Not usable")
+    assert found.text == "the noise is too large to tell its coefficients, or how well it predicts."
+    first, *others = vague.coefficients
+    some = verdict(replace(vague, coefficients=[undetermined(first), *others]))
+    assert (some.word, some.reasons[0]) == (
+        "Accuracy unknown",
+        f"Too little data at this budget to determine the coefficient of {first.feature}.",
+    )
+
+
+def test_no_sign_of_more_than_a_constant(fitted):
+    poor = with_r2(fitted, 0.02, 0.02)
+    assert verdict(poor).word == "Usable with care"
+    found = verdict(replace(poor, warnings=[MOSTLY_NOISE]))
+    assert (found.word, found.text) == ("Not usable", "there is no sign that it predicts better than a constant.")
+
+
+def test_a_constant_that_may_be_far_off_has_no_digits(fitted):
+    constant = replace(fitted, coefficients=[])
+    assert "only a constant, " in verdict(constant).text
+    told = verdict(replace(constant, warnings=[NO_CENTRE]))
+    assert told.text == "at this budget the data support only a constant."
 
 
 def test_what_is_of_no_use(fitted):
@@ -101,6 +139,6 @@ def test_in_words(fitted):
     assert "Odds change by a factor of at most 2.72 (e^ε). δ is an allowance on top" in text
     people = replace(fitted.receipt, unit="one person", rows=2)
     assert "every other person" in in_words(people)
-    assert protected(people) == "any one person with all their records, of which at most 2 rows were used"
-    assert protected(replace(people, rows=1)).endswith("of which 1 row was used")
+    assert protected(people) == "any one person with all their records (at most 2 records per person were used)"
+    assert protected(replace(people, rows=1)).endswith("(at most 1 record per person was used)")
     assert records(replace(fitted, records=None)) is None

@@ -159,7 +159,7 @@ def select(
     encoding: options.Encoding = None,
     engine: options.Engine = "auto",
     scheduler: options.Scheduler = None,
-    verbose: options.Verbose = False,
+    verbose: options.Steps = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Choose the features that tell most about the target, without fitting a model.
@@ -180,14 +180,15 @@ def select(
 
 
 def confirm(job: "Job") -> None:
-    """Say what a large budget means. At a terminal, go on only if that is meant."""
+    """Say what a large budget means, unless the verdict will. At a terminal, go on only if that is meant."""
     from privreg.privacy.weak import weak_points
 
     points = weak_points(float(job.epsilon), float(job.delta))
-    for text in points:
+    ask = not job.yes and not job.as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    verdict = job.command == "fit" and not job.as_json
+    for text in points if ask or not verdict else ():
         typer.echo(f"privreg {job.command}: warning: {text}", err=True)
-    ask = not job.yes and not job.as_json
-    if points and ask and sys.stdin.isatty() and sys.stderr.isatty() and not _agreed():
+    if points and ask and not _agreed():
         typer.echo("Nothing was spent.", err=True)
         raise typer.Exit(1)
 

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from privreg.cli.terminal import bound, lines_of
+from privreg._format import shortened
+from privreg.cli.terminal import ENDLESS, bound, lines_of
 
 _EDGE, _GAP = 1, 3  # blanks before a row, and between columns
 _NAME, _SHORT_NAME = 20, 10  # letters that a name has while columns can be left out instead, and the fewest
@@ -21,8 +22,8 @@ class Grid:
 
     Where it is too narrow for all of it, columns named in `spare` are left out in turn; then names, which are in the
     first column, are shortened; and if that is not enough, or would make two of them alike, each row becomes a
-    paragraph. The column named by `wraps` is text that may take several lines. What is not printed on a terminal is as
-    wide as it has to be.
+    paragraph. The column named by `wraps` is text that may take several lines. In a file or a pipe, where no
+    width is given, it is as wide as it has to be.
     """
 
     head: tuple[str, ...]
@@ -32,7 +33,7 @@ class Grid:
     wraps: str | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        width = options.max_width if console.is_terminal else None
+        width = None if options.max_width >= ENDLESS else options.max_width
         for line, style in self.lines(width):
             yield Text(line, style=style, no_wrap=True, overflow="ignore")
 
@@ -89,7 +90,7 @@ class Grid:
                 more = min(spare, widths[i] - needed[i])
                 needed[i], spare = needed[i] + more, spare - more
         names = {row[0] for row in self.rows}
-        if flexible != 0 and len({shortened(name, needed[0]) for name in names}) < len(names):
+        if flexible != 0 and len({shortened(name, needed[0], cell_len) for name in names}) < len(names):
             return None
         return _Layout(columns, needed)
 
@@ -100,7 +101,7 @@ class Grid:
             if self.head[i] == self.wraps:
                 cells.append(lines_of(row[i], layout.widths[place]) or [""])
             else:
-                cells.append([shortened(row[i], layout.widths[place])])
+                cells.append([shortened(row[i], layout.widths[place], cell_len)])
         for n in range(max(map(len, cells))):
             yield self._line(layout, [cell[n] if n < len(cell) else "" for cell in cells])
 
@@ -138,15 +139,3 @@ def grid(
 ) -> Grid:
     """A table with the first columns to the left and all others to the right."""
     return Grid(tuple(head), tuple(map(tuple, rows)), left, tuple(spare), wraps)
-
-
-def shortened(name: str, cells: int) -> str:
-    """A name that takes at most so many cells: of a long one the beginning and the end."""
-    if cell_len(name) <= cells:
-        return name
-    start = end = 0
-    while True:
-        longer = (start + 1, end) if start <= end else (start, end + 1)
-        if cell_len(name[: longer[0]]) + 1 + cell_len(name[len(name) - longer[1] :]) > cells:
-            return f"{name[:start]}…{name[len(name) - end :]}"
-        start, end = longer

@@ -36,7 +36,7 @@ def create(
     from privreg import Ledger
 
     Ledger(file).create(dataset, epsilon, delta)
-    say(console(), f"{shown(dataset)}: {epsilon_delta(float(epsilon), float(delta))} in {file}")
+    say(console(), f"Created a budget of {epsilon_delta(float(epsilon), float(delta))} for {shown(dataset)} in {file}.")
 
 
 def amend(

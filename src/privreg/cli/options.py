@@ -266,4 +266,8 @@ Verbose = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Steps = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also print where the budget went.", rich_help_panel=OUTPUT),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=OUTPUT)]

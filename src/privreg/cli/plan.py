@@ -56,7 +56,7 @@ def plan(
 def show_plan(text: str) -> None:
     """A plan as it prints in Python, but in the width of the terminal. Its table is the lines around the rule."""
     out, lines = console(), text.splitlines()
-    if not out.is_terminal or max(map(len, lines)) <= out.width:
+    if max(map(len, lines)) <= out.width:
         typer.echo(text)
         return
     rule = next(i for i, line in enumerate(lines) if line.startswith("─"))

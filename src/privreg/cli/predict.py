@@ -128,6 +128,8 @@ def _write_predictions(
             schema = pa.schema([*((name, pa.null()) for name in kept), *((name, pa.float64()) for name in added)])
             writer = open_writer(sink, schema, place)
         writer.close()
+    if out is not None:
+        print(f"Wrote the predictions to {out}.", file=sys.stderr)
 
 
 def _predictor(model: Any, inverse: bool, interval: float | None) -> Callable[[Any], Any]:

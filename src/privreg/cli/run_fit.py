@@ -174,7 +174,8 @@ def _write(job: Job, release: Release, ledger: dict[str, Any] | None) -> tuple[d
 
     write("model", job.out, lambda path: save_model(release, path))
     command = shlex.join(["privreg", *sys.argv[1:]])
-    context = Context(job.data.name, command, job.person, ledger, model=files.get("model"), purpose=job.purpose)
+    told: dict[str, Any] = {"delta": float(job.delta), "model": files.get("model"), "purpose": job.purpose}
+    context = Context(job.data.name, command, job.person, ledger, **told)
     write("report", job.report, lambda path: write_whole(path, report_page(release, context)))
     return files, failures
 

@@ -36,7 +36,7 @@ def schema(
         typer.Option(metavar="FILE", help="Write the schema, as JSON.", show_default=False, rich_help_panel=OUTPUT),
     ] = None,
     force: options.Force = False,
-    verbose: options.Verbose = False,
+    verbose: options.Steps = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find out privately what the columns hold, once for many fits.

@@ -3,28 +3,30 @@
 Everything comes from a `Release` or a receipt, so nothing but released values can be shown.
 """
 
+import re
 from typing import Any
 
 from rich.console import Console
 
-from privreg._format import about, count_of, epsilon_delta, listed, number, part_of, shown, supported, tenths_percent
+from privreg._format import about, count_of, listed, number, part_of, shown, supported, tenths_percent
 from privreg.cli.grid import Grid, grid
 from privreg.cli.terminal import bound, console, say
+from privreg.estimators.dry_run import TO_FIND
 from privreg.estimators.schema_notes import origin_notes
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import State, broken_promise, in_words, protected
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import spent
 from privreg.results.release import Release, range_note
 from privreg.results.summary import SHRUNK
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
-from privreg.results.verdict import r2_interval, verdict
+from privreg.results.verdict import r2_interval, tells_nothing, verdict
 
 STYLES: dict[State, str] = {"good": "bold green", "care": "bold yellow", "bad": "bold red"}
 _REASON: dict[State, str] = {"good": "", "care": "yellow", "bad": "red"}
 _SPARE = ("z", "P>|z|", "std err")  # columns of coefficients that go where it is narrow: the interval says most
 _FEW = 3  # joint tests that are shown without being asked for
-_NOTHING = 0.001  # of ε: so little is not worth a second number
 _CLIPPED = "Coefficients estimate least squares with all values clipped to their ranges."
 
 
@@ -61,7 +63,7 @@ def show_verdict(out: Console, release: Release) -> None:
     found = verdict(release)
     say(out, headline(release), STYLES[found.state])
     for reason in found.reasons:
-        say(out, reason, _REASON[found.state], "- ", "  ")
+        say(out, _typed(reason), _REASON[found.state], "- ", "  ")
 
 
 def headline(release: Release) -> str:
@@ -71,7 +73,7 @@ def headline(release: Release) -> str:
     told = told[:1].upper() + told[1:]
     word = found.word if found.word.isupper() else found.word[:1].lower() + found.word[1:]
     ends, fit = r2_interval(release), release.statistics
-    if ends is None or fit is None or broken_promise(release.receipt) is not None:
+    if ends is None or fit is None or tells_nothing(ends) or broken_promise(release.receipt) is not None:
         return f"{target}: {word}. {told}."
     r2, low, high = (supported(value, fit.r2_error) for value in (fit.r2, *ends))
     return f"{target}: {word}. {told} (R² {r2}, 95 % interval {low} to {high})."
@@ -97,7 +99,12 @@ def _notes(release: Release, verbose: bool) -> list[str]:
 def show_warnings(out: Console, warnings: list[str]) -> None:
     """What may be wrong."""
     for warning in warnings:
-        say(out, warning, _REASON["care"], "- ", "  ")
+        say(out, _typed(warning), _REASON["care"], "- ", "  ")
+
+
+def _typed(text: str) -> str:
+    """With options as they are typed, and not as in Python: `missing="fill" (--missing fill)`."""
+    return re.sub(r'\w+="\w+" \((--[\w -]+)\)', r"\1", text)
 
 
 def show_cost(
@@ -128,26 +135,10 @@ def privacy_line(receipt: Receipt, asked: tuple[float, str] | None = None) -> st
     """What was spent, and whom that protects. `asked`: the δ that a ledger was asked for, and what ran with a part."""
     if not receipt.events:
         return "Privacy: nothing was released from the data, so nothing was spent."
-    budget, rest = receipt.budget, receipt.budget.epsilon - receipt.epsilon
-    whole = 0 <= rest <= _NOTHING * budget.epsilon and receipt.delta == budget.delta
-    epsilon = number(budget.epsilon, 6) if whole else f"{number(receipt.epsilon, 6)} of {number(budget.epsilon, 6)}"
-    if asked is not None and asked[0] > budget.delta:
-        told = f"spent ε = {epsilon}, δ = {number(asked[0], 6)} ({_parts(receipt, asked[1])})"
-    elif whole:
-        told = f"spent {epsilon_delta(budget.epsilon, budget.delta)}, all of it"
-    else:
-        told = f"spent ε = {epsilon} and δ = {number(receipt.delta)} of {number(budget.delta)}"
+    told = f"spent {spent(receipt, *(asked or ()))}"
     if not receipt.private:
         return f"Privacy: none, because the noise came from a seed. With fresh noise: {told}."
     return f"Privacy: {told}; protects {protected(receipt)}."
-
-
-def _parts(receipt: Receipt, what: str) -> str:
-    """Where the δ went that a ledger was asked for."""
-    used, most = number(receipt.delta, 6), number(receipt.budget.delta, 6)
-    if receipt.delta == receipt.budget.delta:
-        return f"{used} by the {what}, the rest for the ledger's accounting"
-    return f"{used} of {most} by the {what}, a tenth of δ for the ledger's accounting"
 
 
 def show_receipt(out: Console, receipt: Receipt) -> None:
@@ -161,10 +152,10 @@ def show_receipt(out: Console, receipt: Receipt) -> None:
 
 def ledger_line(ledger: dict[str, Any]) -> str:
     """What is left in the ledger after a request."""
-    spent = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
+    used = f"ε = {number(ledger['spent_epsilon'], 4)} of {number(ledger['epsilon'], 6)}"
     entries = count_of(ledger["entries"], "entry", "entries")
     left = room_in_words(ledger["room"]["epsilon"], ledger["room"]["delta"])
-    return f"Ledger: {shown(ledger['dataset'])} has spent {spent} in {entries}. Left: {left}."
+    return f"Ledger: {shown(ledger['dataset'])} has spent {used} in {entries}. Left: {left}."
 
 
 def show_files(out: Console, files: dict[str, str], done: str = "Wrote") -> None:
@@ -189,7 +180,8 @@ def show_check(found: Any, files: dict[str, str], *, verbose: bool = False) -> N
         out.print()
     else:
         for kind, names in kinds.items():
-            say(out, f"{kind[:1].upper()}{kind[1:]} ({count_of(len(names), 'column')}): {listed(names, 12)}.")
+            word = "type found out by the fit" if kind == TO_FIND else kind
+            say(out, f"{word[:1].upper()}{word[1:]} ({count_of(len(names), 'column')}): {listed(names, 12)}.")
     for sentence in found.sentences():
         say(out, sentence)
     if found.ledger is None:
@@ -230,6 +222,7 @@ def show_schema(
     head = ("column", "kind", "missing", "levels (share)")
     out.print(grid(head, *rows, left=2, wraps="levels (share)"))
     out.print()
+    say(out, "Shares are noisy estimates.")
     show_cost(out, reader.receipt_, ledger, "readings", delta=delta, verbose=verbose)
     if out_file is not None:
         say(out, f"Wrote the schema to {out_file}. Use it with privreg fit --schema {out_file}.")
@@ -246,7 +239,7 @@ def show_selection(
     """The chosen features in order, and what it cost."""
     out, chosen, receipt = console(), [shown(str(f)) for f in selector.selected_features_], selector.receipt_
     if receipt.chose:
-        say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')} chosen, the first one first.", STYLES["good"])
+        say(out, f"{shown(target)}: {count_of(len(chosen), 'feature')}, in the order they were chosen.", STYLES["good"])
     else:
         say(out, f"{shown(target)}: there are no more columns than were asked for, so all were taken.", STYLES["care"])
     show_warnings(out, selector.warnings_)

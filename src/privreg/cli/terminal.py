@@ -17,7 +17,7 @@ from rich.text import Text
 
 from privreg._format import one_line
 
-_ENDLESS = 10**6  # columns, where the output does not go to a terminal
+ENDLESS = 10**6  # columns, where the output does not go to a terminal
 _BOUND = "\u00a0"  # a blank where no line ends
 # "79.2 %", "ε = 1", "R² 0.651", "0.73 ± 0.01": what reads badly on two lines.
 _TOGETHER = re.compile(r"(?<=[εδ]) (?==)|(?<=[εδ] =) | (?=%)| (?=±)|(?<=±) |(?<=R²) (?=[\d−])| (?=[εδ][.,:;])")
@@ -28,7 +28,7 @@ def console() -> Console:
     out = Console(highlight=False, markup=False)  # names of columns and files may have brackets
     if out.is_terminal or os.environ.get("COLUMNS", "").isdecimal():
         return out
-    return Console(highlight=False, markup=False, width=_ENDLESS)
+    return Console(highlight=False, markup=False, width=ENDLESS)
 
 
 def say(out: Console, text: str, style: str = "", first: str = "", then: str | None = None) -> None:

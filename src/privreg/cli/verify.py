@@ -35,8 +35,9 @@ def verify(
     else:
         out = console()
         for entry in answer.entries:
-            say(out, f"yes: {one_line(entry_in_words(entry))}")
+            place = f"Entry {entry.number} of {one_line(entry.dataset)}"
+            say(out, f"Yes. {place} holds this model: {one_line(entry_in_words(entry))}.")
         if not answer.verified:
-            say(out, f"no: {one_line(answer.reason)}")
+            say(out, f"No: {one_line(answer.reason)}")
     if not answer.verified:
         raise typer.Exit(1)

@@ -51,7 +51,7 @@ TRUTHS = ("no", "yes")
 EMPTY = "almost all values are missing"
 HALF_EMPTY = "too many values are missing"
 NO_COMMON = "no value is common enough to be found at this budget"
-CONSTANT = "only one value is common"
+CONSTANT = "only one value could be found at this budget"
 TOO_FEW = "too few records at this budget to tell what kind of values there are"
 
 

@@ -97,6 +97,9 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
     def _predict(self, table: Table) -> Float64:
         return linear(table, self.coef_[self._used], self.intercept_)
 
+    def _card(self) -> str:
+        return model_card(self._release(), None if self.ledger is None else float(self.delta))
+
     def _place(self, rows: list[int], count: int) -> None:
         self.coef_ = placed(self.coef_, rows, count)
 
@@ -118,7 +121,11 @@ class PrivateRegressor(ReleasedModel, RegressorMixin, PrivateEstimator):
         return formula_notes(schema) + compared + assumption_notes(schema) + origin_notes(schema)
 
     def _count(self, features: int | None) -> str:
-        return count_of(len(self._used) if features is None else features, "feature")
+        """Of all that were offered, as in a report. `features` is their number, if it is not that of this model."""
+        used, offered = len(self._used), len(self._names)
+        if features is not None or used == offered:
+            return count_of(used if features is None else features, "feature")
+        return f"{used:,} of {count_of(offered, 'feature')}"
 
     def _shrunk_to(self) -> float | None:
         """Norm to which rows are shrunk before prediction, if they are."""

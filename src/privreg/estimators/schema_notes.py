@@ -10,6 +10,7 @@ from privreg.results.release import NO_RECORDS
 
 FEW = 0.05  # of the records: so many left out are worth a sentence
 CERTAIN = 2.5  # standard deviations of noise by which they must be more
+RELIABLE = 0.1  # of the records: with more noise than this, their counts tell nothing
 
 
 def left_out_notes(schema: Schema) -> list[str]:
@@ -22,7 +23,7 @@ def incomplete(schema: Schema, counted: float, noise: float) -> list[str]:
 
     `noise` is the standard deviation of the two counts that are compared.
     """
-    if schema.records is None:
+    if schema.records is None or noise > RELIABLE * schema.records:
         return []
     share = 1 - counted / schema.records
     certain = share - CERTAIN * noise / schema.records

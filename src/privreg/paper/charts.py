@@ -76,6 +76,8 @@ def ranks_chart(results: Results, k: int, narrow: bool = False) -> Chart | None:
         axes = figure.subplots(len(groups), squeeze=False, height_ratios=bars)[:, 0]
     else:
         axes = figure.subplots(1, len(groups), squeeze=False)[0]
+        layout: Any = figure.get_layout_engine()
+        layout.set(wspace=0.08)  # names stay away from the numbers at their left
     for group, ax in zip(groups, axes, strict=True):
         _draw_places(ax, group)
     axes[0].plot([], [], " ", label="Full colour: best. Pale: second best.")

@@ -77,8 +77,8 @@ def protected(receipt: Receipt) -> str:
     if receipt.unit == ONE_RECORD:
         return "any one record (one row of the table)"
     if receipt.protects_people:
-        kept = "1 row was" if receipt.rows == 1 else f"at most {receipt.rows} rows were"
-        return f"any one person with all their records, of which {kept} used"
+        kept = "1 record per person was" if receipt.rows == 1 else f"{receipt.rows} records per person were"
+        return f"any one person with all their records (at most {kept} used)"
     return receipt.unit
 
 

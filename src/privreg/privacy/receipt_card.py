@@ -5,6 +5,7 @@ from privreg._notebook import Html, Part, Tone, card, caution, facts, folded, le
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.promise import bounds, broken_promise, in_words, protects
 from privreg.privacy.receipt import Receipt, step_rows
+from privreg.privacy.spent import spent
 from privreg.privacy.weak import weak_points
 
 
@@ -30,15 +31,6 @@ def promise(receipt: Receipt) -> list[tuple[str, str | None]]:
         ("Guarantee", None if broken_promise(receipt) else f"{epsilon_delta(*bounds(receipt))}. {in_words(receipt)}"),
         ("Spent", spent(receipt)),
     ]
-
-
-def spent(receipt: Receipt) -> str:
-    """In one line."""
-    budget = receipt.budget
-    of = f"the budget of {epsilon_delta(budget.epsilon, budget.delta)}"
-    if not receipt.events:
-        return f"nothing of {of}"
-    return f"{epsilon_delta(receipt.epsilon, receipt.delta)} of {of}"
 
 
 def spending(receipt: Receipt) -> list[Html]:

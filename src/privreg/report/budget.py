@@ -1,32 +1,32 @@
 """Where the budget went: steps grouped by purpose, and their shares."""
 
-from privreg._format import epsilon_delta, number, shown
+from privreg._format import number, shown
 from privreg.privacy.budget_use import budget_use
 from privreg.privacy.events import Event
 from privreg.privacy.promise import overspent
 from privreg.privacy.receipt import Receipt, cost_text
+from privreg.privacy.spent import spent
 from privreg.report.document import Bar, Content, Fold, Grid, Share, TableCell, words
 from privreg.results.release import Release
 
 
-def blocks(release: Release) -> list[Content]:
-    """The section."""
+def blocks(release: Release, asked: float | None = None) -> list[Content]:
+    """The section. `asked` is the δ that a ledger was asked for, if there is one."""
     receipt = release.receipt
     if not receipt.events:
         return ["Nothing was released from the data, so nothing was spent."]
-    spent = budget_use(receipt)
-    shares = [Share(group.purpose, group.meaning, group.tenths, group.events) for group in spent.groups]
+    used = budget_use(receipt)
+    shares = [Share(group.purpose, group.meaning, group.tenths, group.events) for group in used.groups]
     return [
-        _total(receipt),
+        _total(receipt, asked),
         Bar("Shares of the budget", shares),
-        Fold(f"Every step, in order ({len(receipt.events)})", [spent.explanation, _steps(release)]),
+        Fold(f"Every step, in order ({len(receipt.events)})", [used.explanation, _steps(release)]),
     ]
 
 
-def _total(receipt: Receipt) -> str:
-    budget = epsilon_delta(receipt.budget.epsilon, receipt.budget.delta)
-    within = f"That is MORE than the budget, {budget}" if overspent(receipt) else f"The budget was {budget}"
-    return f"The steps of this fit spent {epsilon_delta(receipt.epsilon, receipt.delta)}. {within}."
+def _total(receipt: Receipt, asked: float | None) -> str:
+    more = " That is MORE than the budget." if overspent(receipt) else ""
+    return f"The steps of this fit spent {spent(receipt, asked)}.{more}"
 
 
 def _steps(release: Release) -> Grid:

@@ -4,7 +4,7 @@ import io
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
+from math import ceil, isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -86,30 +86,30 @@ def largest(effects: Sequence[Coefficient]) -> list[Coefficient]:
     return [e for _, e in sorted(drawable, key=lambda pair: -pair[0])][:MOST]
 
 
-def effects_picture(effects: Sequence[Coefficient], axis: str, *, compare: bool) -> Picture:
+def effects_picture(effects: Sequence[Coefficient], axis: str) -> Picture:
     """A dot for each feature, with its interval. `effects` are as `largest` gives them; see `draw_effects`."""
     told = [f"{_row_name(e)} {number(e.value or 0.0, 3)}{_interval(e)}" for e in effects]
-    wide, narrow = (svg(_effects(effects, axis, compare, *size)) for size in (_WIDE, _NARROW))
+    wide, narrow = (svg(_effects(effects, axis, *size)) for size in (_WIDE, _NARROW))
     return Picture("effects.svg", f"{axis[:1].upper()}{axis[1:]}: {'; '.join(told)}.", wide, narrow)
 
 
 @style()
-def _effects(effects: Sequence[Coefficient], axis: str, compare: bool, width: float, letters: int) -> "Figure":
+def _effects(effects: Sequence[Coefficient], axis: str, width: float, letters: int) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure((width, height(effects, compare=compare)), layout="constrained")
+    figure = Figure((width, height(effects)), layout="constrained")
     ax = figure.subplots()
-    draw_effects(ax, effects, axis, compare=compare, letters=letters)
+    draw_effects(ax, effects, axis, letters=letters)
     ax.locator_params(axis="x", nbins=4 if width < _WIDE[0] else 8)
     return figure
 
 
-def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare: bool, letters: int = _WIDE[1]) -> None:
+def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, letters: int = _WIDE[1]) -> None:
     """On axes that there are. `effects` are as `largest` gives them.
 
-    If they `compare`, numbers stand above levels, each under its own heading. A dot is hollow if its interval has 0.
+    Numbers stand above levels, each under its own heading. A dot is hollow if its interval has 0.
     """
-    rows = _rows(effects, compare, letters)
+    rows = _rows(effects, letters)
     colour, size = LIGHT["series1"], 7 if letters > 30 else 5.5
     for i, effect in enumerate(rows):
         if isinstance(effect, str):
@@ -122,21 +122,20 @@ def draw_effects(ax: Any, effects: Sequence[Coefficient], axis: str, *, compare:
         if not certain:
             ax.plot([value], [i], "o", color=LIGHT["paper"], markersize=size - 2.2, markeredgewidth=0, zorder=4)
     ax.axvline(0, color=LIGHT["soft"], linewidth=1, zorder=0)
+    ax.xaxis.set_major_formatter(lambda value, _: number(value))
     ax.grid(axis="x", linewidth=0.6)
     ax.set_axisbelow(True)
-    _name_rows(ax, [row if isinstance(row, str) else _row_name(row, letters) for row in rows], rows)
+    _name_rows(ax, _row_names(rows, letters), rows)
     ax.set_xlabel(axis if letters == _WIDE[1] else fill(axis, 44)).set_parse_math(False)  # a $ in a name is a $
 
 
-def height(effects: Sequence[Coefficient], *, compare: bool) -> float:
+def height(effects: Sequence[Coefficient]) -> float:
     """Inches for so many rows."""
-    return _ROW * len(_rows(effects, compare, 0)) + 0.8
+    return _ROW * len(_rows(effects, 0)) + 0.8
 
 
-def _rows(effects: Sequence[Coefficient], compare: bool, letters: int) -> list[Coefficient | str]:
-    """Effects, or headings for them."""
-    if not compare:
-        return list(effects)
+def _rows(effects: Sequence[Coefficient], letters: int) -> list[Coefficient | str]:
+    """Effects, and headings for them."""
     numbers, levels = (
         ("per standard deviation", "against the reference level") if letters > 30 else ("per SD", "vs reference")
     )
@@ -145,6 +144,21 @@ def _rows(effects: Sequence[Coefficient], compare: bool, letters: int) -> list[C
     for heading, group in groups.items():
         rows += [heading, *group] if group else []
     return rows
+
+
+def _row_names(rows: Sequence[Coefficient | str], letters: int) -> list[str]:
+    """Names of so many letters; longer ones, on up to three lines, where they would look alike."""
+    for longest in range(letters, 3 * letters + 1):
+        names = [row if isinstance(row, str) else _row_name(row, longest) for row in rows]
+        if len(set(names)) == len(names):
+            break
+    return [_on_lines(name, ceil(len(name) / letters)) for name in names]
+
+
+def _on_lines(name: str, lines: int) -> str:
+    """A name in lines of the same length."""
+    letters = ceil(len(name) / max(lines, 1)) or 1
+    return "\n".join(name[i : i + letters] for i in range(0, len(name), letters))
 
 
 def _row_name(effect: Coefficient, letters: int = 200) -> str:
@@ -159,6 +173,8 @@ def _name_rows(ax: Any, names: list[str], rows: Sequence[Coefficient | str]) -> 
     for label, row in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_parse_math(False)
         label.set_fontweight("bold" if isinstance(row, str) else "normal")
+        if lines := label.get_text().count("\n"):
+            label.set(fontsize=8 if lines == 1 else 6.5, linespacing=0.95)
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # of no rows, too
     ax.tick_params(axis="y", length=0)
     ax.spines.left.set_visible(False)

@@ -147,22 +147,29 @@ def _example(release: Release) -> list[Content]:
     known = [c for c in release.coefficients if c.value is not None]
     if not known:
         return []
-    first = max([c for c in known if not c.level] or known, key=lambda c: _size(effect(c).value))
+    clear = [c for c in known if not _has_zero(c)] or known
+    first = max([c for c in clear if not c.level] or clear, key=lambda c: _size(effect(c).value))
     return [f"{_reading(first, release)} {_prediction(release)}".rstrip()]
+
+
+def _has_zero(c: Coefficient) -> bool:
+    """Whether 0 is in the interval."""
+    return c.low is not None and c.high is not None and c.low <= 0 <= c.high
 
 
 def _reading(c: Coefficient, release: Release) -> str:
     assert c.value is not None
     target, size, way = shown(release.target), supported(abs(c.value), c.error), "higher" if c.value >= 0 else "lower"
+    doubt = ", but the interval includes 0, so it may be no difference" if _has_zero(c) else ""
     if c.level:
         other = "the reference level" if c.reference is None else shown(c.reference)
         return (
             f"How to read it: for {shown(c.feature)}, {target} is about {size} {way} than for {other}, with all other "
-            "columns the same."
+            f"columns the same{doubt}."
         )
     return (
         f"How to read it: if {shown(c.feature)} is 1 higher and all other columns stay the same, {target} is about "
-        f"{size} {way}."
+        f"{size} {way}{doubt}."
     )
 
 
@@ -197,33 +204,42 @@ def _size(value: float | None) -> float:
 
 
 def _chart(release: Release) -> list[Content]:
-    effects = [effect(c) for c in release.coefficients]
-    drawn = charts.largest(effects)
-    if not any(e.determined for e in effects):
+    """What the features do to the prediction. Without their standard deviations, coefficients do not compare."""
+    effects = [effect(c) for c in release.coefficients if c.determined]
+    if release.statistics is None or not effects:
         return []
+    drawn = charts.largest(effects)
     if not drawn:
         return ["The coefficients are too large to be drawn: this model is of no use."]
-    which = f" The {len(drawn)} largest of {len(effects)} are drawn." if len(drawn) < len(effects) else ""
-    compare = release.statistics is not None
-    if compare:
-        axis = f"change in {shortened(release.target, 24)}"
-        text = (
-            f"How much {shown(release.target)} differs, all else being equal: for one standard deviation more of a "
-            "number, or for a level compared with its reference."
-        )
-    else:
-        axis = "coefficient, in the units of the data"
-        text = (
-            "Coefficients in the units of the data. The units differ (per year, per kilogram), so a larger "
-            "coefficient does not mean a more important column."
-        )
+    text = (
+        f"How much {shown(release.target)} differs, all else being equal: for one standard deviation more of a number, "
+        "or for a level compared with its reference."
+    )
     lines = " Lines are 95 % intervals; a hollow dot means that 0 is inside." * any(e.low is not None for e in drawn)
-    return [f"{text}{lines}{which}", charts.effects_picture(drawn, axis, compare=compare)]
+    axis = f"change in {shortened(release.target, 24)}"
+    told = f"{text}{lines}{_not_drawn(release, len(drawn), len(effects))}"
+    return [told, charts.effects_picture(drawn, axis)]
+
+
+def _not_drawn(release: Release, drawn: int, determined: int) -> str:
+    """Which coefficients the chart leaves out."""
+    hidden = len(release.coefficients) - determined
+    told = f" The {drawn} largest of {determined} are drawn." if drawn < determined else ""
+    if hidden:
+        told += (
+            " 1 that is not determined is not drawn."
+            if hidden == 1
+            else f" {hidden} that are not determined are not drawn."
+        )
+    return told
 
 
 def _note(release: Release) -> str:
     if not release.has_errors:
-        return "This method does not tell how uncertain its coefficients are."
+        return (
+            "This method does not tell how uncertain its coefficients are. Their units differ (per year, per "
+            "kilogram), so a larger coefficient does not mean a more important column."
+        )
     return (
         "std err: how far a coefficient is typically off, by sampling and by privacy noise together. P>|z|: how likely "
         "so large a value would be if the coefficient were 0. The intercept is the prediction where every column is 0, "

@@ -57,6 +57,7 @@ class Context:
     date: str | None = None  # as 2026-01-31; None is today
     model: str | None = None  # the file that the model was written to
     purpose: str | None = None  # what the fit is for, as in the ledger
+    delta: float | None = None  # that the ledger was asked for: the fit ran with a part of it
 
     def __post_init__(self) -> None:
         for name, shorten in (("data", no_folder), ("command", no_folders), ("model", no_folder)):

@@ -184,14 +184,19 @@ def _block(block: Content) -> str:
 
 
 def _banner(banner: Banner) -> list[str]:
-    facts = (
-        f"- {escaped(f.name)}: {'. '.join(filter(None, map(escaped, (f.value, f.meaning))))}" for f in banner.facts
-    )
+    facts = (f"- {escaped(f.name)}: {escaped(f.value)}{_meaning(f)}" for f in banner.facts)
     return [
         f"**{escaped(banner.word)}:** {escaped(banner.text)}\n",
         *facts,
         *(f"- {escaped(reason)}" for reason in banner.reasons),
     ]
+
+
+def _meaning(fact: Fact) -> str:
+    """After the value: a sentence of its own, or what goes on with it."""
+    if not fact.meaning:
+        return ""
+    return (": " if fact.meaning[0].islower() else ". ") + escaped(fact.meaning)
 
 
 def _lines(grid: Grid) -> list[str]:

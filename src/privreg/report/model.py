@@ -12,13 +12,14 @@ from privreg.estimators.regressor import ReleasedModel
 from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protects
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import kept_by_ledger
 from privreg.report import budget, coefficients, deployment, guarantee
 from privreg.report.deployment import Context, deployment_record
 from privreg.report.document import Banner, Code, Content, Data, Document, Fact, Facts, Fold, Items, Section
 from privreg.report.page import page
 from privreg.results.outputs import write_whole
 from privreg.results.release import Release, release_of
-from privreg.results.verdict import not_determined, r2_words, records, typical_error, verdict
+from privreg.results.verdict import not_determined, r2_interval, r2_words, records, typical_error, verdict
 
 __all__ = ["Context", "deployment_record", "report_page", "write_report"]
 
@@ -51,7 +52,7 @@ def document(release: Release, context: Context) -> Document:
     sections = [
         Section("The model", coefficients.blocks(release) + _predict(release, context)),
         Section("The guarantee", guarantee.blocks(release)),
-        Section("The budget", budget.blocks(release)),
+        Section("The budget", budget.blocks(release, _asked_delta(context))),
         Section("Limits", _limits(release, context)),
         Section("Documentation", _record(release, context)),
     ]
@@ -68,17 +69,12 @@ def _lead(release: Release, context: Context) -> str:
 def _banner(release: Release, context: Context) -> Banner:
     """The verdict, and the facts that a steward asks for first."""
     found, receipt = verdict(release), release.receipt
-    epsilon, delta = bounds(receipt)
     holds = broken_promise(receipt) is None
     facts = [
         Fact("Protects", protects(receipt), belief(receipt) if holds else ""),
-        Fact("Privacy budget", epsilon_delta(epsilon, delta), _meaning(release)),
+        Fact("Privacy budget", *_budget(receipt, context, _meaning(release))),
         _accuracy(release),
-        *(
-            [Fact("Records used", counted, "A noisy, cautious (low) estimate.")]
-            if (counted := records(release))
-            else []
-        ),
+        *([Fact("Records used", counted, "A noisy estimate.")] if (counted := records(release)) else []),
         _features(release),
         Fact("Ledger", *_left(context.ledger)),
     ]
@@ -93,8 +89,23 @@ def _meaning(release: Release) -> str:
     return " ".join([*told, *([release.earlier.sentence] if release.earlier else [])])
 
 
+def _budget(receipt: Receipt, context: Context, meaning: str) -> tuple[str, str]:
+    """As it was asked for, and what it means."""
+    epsilon, delta = bounds(receipt)
+    if (asked := _asked_delta(context)) is None or asked <= delta:
+        return epsilon_delta(epsilon, delta), meaning
+    return epsilon_delta(epsilon, asked), f"{meaning} {kept_by_ledger(receipt)}".strip()
+
+
+def _asked_delta(context: Context) -> float | None:
+    """The δ that a ledger was asked for."""
+    return context.delta if context.ledger else None
+
+
 def _accuracy(release: Release) -> Fact:
     told = r2_words(release)
+    if told is None and r2_interval(release) is not None:
+        return Fact("Accuracy", "unknown", "The noise is too large to tell.")
     if told is None:
         return Fact("Accuracy", "not measured")
     return Fact("Accuracy", told[0], f"{told[1]}. {typical_error(release) or ''}".strip())
@@ -201,7 +212,7 @@ def _covered(receipt: Receipt) -> str:
 
 
 def _withheld(release: Release) -> list[Content]:
-    told = "" if release.records is None else f"; {about(release.records)} is a noisy, cautious (low) estimate"
+    told = "" if release.records is None else f"; {about(release.records)} is a noisy estimate"
     texts = [
         f"the exact number of records{told}",
         "the smallest and the largest value of any column"
@@ -252,7 +263,7 @@ def _asked(release: Release, context: Context) -> list[tuple[str, str]]:
         ("Model", model),
         ("Method", f"{release.method}. {what_it_does(release.method)}".rstrip()),
         *([("Purpose", shown(context.purpose))] if context.purpose else []),
-        ("Budget", epsilon_delta(receipt.budget.epsilon, receipt.budget.delta) + _kept(ledger)),
+        ("Budget", ". ".join(filter(None, _budget(receipt, context, "")))),
         ("Protected", protects(receipt)),
         *([("People named by", shown(context.person))] if context.person else []),
         *([("Ledger", _ledger(ledger))] if ledger else []),
@@ -266,8 +277,3 @@ def _ledger(ledger: dict[str, Any]) -> str:
     parts += [f"data set {shown(str(ledger['dataset']))}"] if ledger.get("dataset") else []
     parts += [f"entry {ledger['entry']}"] if ledger.get("entry") is not None else []
     return ", ".join(parts)
-
-
-def _kept(ledger: dict[str, Any] | None) -> str:
-    """Why δ is less than what was asked for."""
-    return " (the ledger keeps a tenth of the δ that was asked for, for its own accounting)" if ledger else ""

@@ -26,6 +26,13 @@ from privreg.report.document import (
 
 NARROW = 760  # pixels up to which a screen gets the narrow version of a picture
 
+_PURPOSES = ("Coefficients", "Columns", "Target", "Choosing", "Reading", "Errors", "Counting")
+_COLOURS = dict(zip(_PURPOSES, SERIES, strict=True))
+
+# What stays on one line: "δ = 1e-6", "95 %", and options of the command, which are set as code.
+_WHOLE = re.compile(r"[εδ] = \d[\d.,]*(?:e-?\d+)?|\d[\d.,]* %")
+_FLAG = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*")
+
 PRINTED = 30  # rows of a table, as in page.css
 _PRINTED = f"Only the first {PRINTED} rows are printed; the file has all of them."
 
@@ -107,14 +114,14 @@ def banner(block: Banner) -> str:
     facts = "\n".join(map(_fact, block.facts))
     return (
         f'<section class="banner {escape(block.state)}" aria-label="Verdict">\n'
-        f"<p><strong>{escape(block.word)}</strong> {escape(block.text)}</p>\n"
+        f"<p><strong>{escape(block.word)}</strong> {_text(block.text)}</p>\n"
         f"<dl>\n{facts}\n</dl>\n{_items(block.reasons)}</section>"
     )
 
 
 def _fact(fact: Fact) -> str:
-    meaning = f"<small>{escape(fact.meaning)}</small>" if fact.meaning else ""
-    return f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}{meaning}</dd></div>"
+    meaning = f"<small>{_text(fact.meaning)}</small>" if fact.meaning else ""
+    return f"<div><dt>{escape(fact.name)}</dt><dd>{_text(fact.value)}{meaning}</dd></div>"
 
 
 def bar(block: Bar) -> str:
@@ -131,9 +138,8 @@ def bar(block: Bar) -> str:
 
 
 def _coloured(block: Bar) -> list[tuple[Share, str]]:
-    """The largest share in the first colour."""
-    ranks = {i: rank for rank, i in enumerate(sorted(range(len(block.shares)), key=lambda i: -block.shares[i].tenths))}
-    return [(share, SERIES[ranks[i] % len(SERIES)]) for i, share in enumerate(block.shares)]
+    """Each purpose has its own colour, the same on every page; one that is not known has that of the last."""
+    return [(share, _COLOURS.get(share.name, SERIES[-1])) for share in block.shares]
 
 
 def _key(share: Share, colour: str) -> str:
@@ -163,15 +169,21 @@ def _block(block: Content) -> str:
     if isinstance(block, Code):
         return _code(block.text)
     if isinstance(block, Facts):
-        pairs = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in block.pairs)
+        pairs = (f"<div><dt>{escape(name)}</dt><dd>{_text(text)}</dd></div>" for name, text in block.pairs)
         return '<dl class="facts">\n' + "\n".join(pairs) + "\n</dl>"
     if isinstance(block, Items):
         return _items(block.texts)
-    return f"<p>{escape(block)}</p>"
+    return f"<p>{_text(block)}</p>"
+
+
+def _text(text: str) -> str:
+    """A sentence, escaped."""
+    whole = _WHOLE.sub(r'<span class="whole">\g<0></span>', escape(text))
+    return _FLAG.sub(r'<code class="whole">\g<0></code>', whole)
 
 
 def _items(texts: list[str]) -> str:
-    return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ul>\n" if texts else ""
+    return "<ul>\n" + "\n".join(f"<li>{_text(text)}</li>" for text in texts) + "\n</ul>\n" if texts else ""
 
 
 def _code(text: str) -> str:

@@ -23,7 +23,7 @@ def plot_coefficients(model: ReadableModel, ax: Any = None) -> Any:
     if ax is None:
         from matplotlib import pyplot
 
-        _, ax = pyplot.subplots(figsize=(_WIDTH, charts.height(effects, compare=True)), layout="constrained")
+        _, ax = pyplot.subplots(figsize=(_WIDTH, charts.height(effects)), layout="constrained")
         ax.spines[["top", "right"]].set_visible(False)
-    charts.draw_effects(ax, effects, f"change in {shortened(release.target, 24)}", compare=True)
+    charts.draw_effects(ax, effects, f"change in {shortened(release.target, 24)}")
     return ax

@@ -15,6 +15,9 @@ NO_RECORDS = (
     "Almost no record has a value in every column: check the target and, for a text file, the separator, and that each "
     "record is on one line, even where cells are quoted."
 )
+# Warnings that a verdict must know.
+MOSTLY_NOISE = "Most of what the fit found may be noise."
+NO_CENTRE = "The centre of the target is unreliable at this budget: all predictions may be far off."
 
 WARNING = "Warning: "  # before a note that is one
 

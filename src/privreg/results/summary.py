@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from privreg._format import epsilon_delta, one_line, shown, text_table
+from privreg._format import one_line, shown, text_table
 from privreg.privacy.promise import broken_promise
 from privreg.privacy.receipt import Receipt
+from privreg.privacy.spent import spent
 from privreg.results.release import WARNING, Release
 from privreg.results.tables import coefficient_cells, joint_cells, texts, with_error
 
@@ -72,10 +73,8 @@ def estimand(release: Release) -> list[str]:
 
 def budget_line(receipt: Receipt) -> str:
     """What was spent, and whom that protects, in one line."""
-    asked = receipt.budget
-    spent = f"Spent {epsilon_delta(receipt.epsilon, receipt.delta)} of {epsilon_delta(asked.epsilon, asked.delta)}."
-    broken = broken_promise(receipt)
-    return f"{spent} Protected: {shown(receipt.unit)}." if broken is None else f"{spent} {broken.line}"
+    broken, used = broken_promise(receipt), f"Spent {spent(receipt)}."
+    return f"{used} Protected: {shown(receipt.unit)}." if broken is None else f"{used} {broken.line}"
 
 
 def _lines(rows: _Rows) -> list[str]:

@@ -92,6 +92,6 @@ def _same(entry: Entry, receipt: Receipt) -> bool:
 def entry_in_words(entry: Entry) -> str:
     """What was released, at what price, by whom, when and what for."""
     budget = epsilon_delta(float(entry.epsilon), float(entry.delta))
-    said = f"entry {entry.number} of {entry.dataset}: {entry.what}, {budget}, for one {entry.unit}"
+    said = f"{entry.what}, {budget}, for one {entry.unit}"
     said += f", by {entry.who or 'unknown'} on {entry.time[:10]}"
     return said + (f", purpose: {entry.purpose}" if entry.purpose else "")

@@ -319,7 +319,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         if ends is None:
             return [f"A constant, fitted to about {records} records."]
         facts = [
-            f"A linear model of {used} of {count_of(len(self._used), 'feature')}, fitted to about {records} records.",
+            f"A linear model of {used} of {count_of(len(self._names), 'feature')}, fitted to about {records} records.",
             range_note(ends),
         ]
         if self.limits == "wide":

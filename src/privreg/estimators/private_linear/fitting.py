@@ -25,6 +25,7 @@ from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import pick_epsilon
+from privreg.results.release import MOSTLY_NOISE, NO_CENTRE
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 SMALLEST_COUNT = 20.0
@@ -82,20 +83,22 @@ def warnings(setting: Setting, state: State) -> list[str]:
     elif not state.terms:
         texts.append(_NO_COLUMN)
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
-        texts.append("The centre of the target is unreliable at this budget: all predictions may be far off.")
+        texts.append(NO_CENTRE)
     features = setting.engine.features
     if state.lost:
         names = listed([features[j].name for j in state.lost])
         value = "this value" if len(state.lost) == 1 else "these values"
         texts.append(f"{names}: too few records at this budget have {value}, or nearly all do; left out.")
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
-        its, value_is = ("its", "its value is") if len(guessed) == 1 else ("their", "their values are")
+        its, it, varies = (
+            ("its", "it", "it hardly varies") if len(guessed) == 1 else ("their", "them", "they hardly vary")
+        )
         texts.append(
-            f"{listed(guessed)}: too little data at this budget to find {its} scale; left out of the coefficients. "
-            f"Predictions use little more than whether {value_is} high or low."
+            f"{listed(guessed)}: too little data at this budget to find {its} scale, or {varies}; left out of the "
+            f"coefficients. Predictions use {it} only roughly."
         )
     if state.terms and state.doubt > DOUBTFUL:
-        texts.append("Most of what the fit found may be noise.")
+        texts.append(MOSTLY_NOISE)
     return texts
 
 

@@ -74,7 +74,7 @@ class Plan:
 
     def __str__(self) -> str:
         size = f"{self.rows:,} rows, {self.columns:,} columns, {epsilon_delta(self.epsilon, self.delta)}"
-        used = f"about {self.k} columns would be used." if self.k else "too little data for more than a constant."
+        used = f"about {self.k} columns would be used." if self.k else f"{self._constant}."
         return "\n".join([f"{size}: {used}", "", *text_table(self._cells(), left=0), "", *_READING])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
@@ -83,7 +83,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         head, *rows = self._cells()
-        used = f"about {self.k} of {self.columns:,}" if self.k else "none: too little data for more than a constant"
+        used = f"about {self.k} of {self.columns:,}" if self.k else f"none: {self._constant}"
         told = [("Budget", epsilon_delta(self.epsilon, self.delta)), ("Columns used", used)]
         return card(
             f"What to expect from {count_of(self.rows, 'row')} and {count_of(self.columns, 'column')}",
@@ -91,6 +91,14 @@ class Plan:
             table(head, rows, left=0, title="Outlooks"),
             note(" ".join(_READING)),
             badge=("soft", "Simulated"),
+        )
+
+    @property
+    def _constant(self) -> str:
+        """Why there are no columns."""
+        far = any(o.median < _FAR_OFF for o in self.outlooks)
+        return "too little data for more than a constant" + (
+            ", and the constant itself would be far off" if far else ""
         )
 
     def _cells(self) -> list[tuple[str, ...]]:
@@ -106,6 +114,7 @@ class Plan:
         return rows
 
 
+_FAR_OFF = -1.0  # R² of a model that is of no use; how far below does not matter
 _HEAD = ("signal", "R² not private", "R² private", "8 of 10 fits", "kept", "interval", "wider")
 _READING = (
     "signal: the R² of the best linear model. 8 of 10 fits: where the private R² of these lies.",
@@ -256,7 +265,7 @@ def _half_widths(model: WinsorisedModel, X: Float64, y: Float64) -> tuple[Float6
 
 
 def _short(r2: float) -> str:
-    return f"{round(r2, 2) + 0.0:.2f}".replace("-", "−") if r2 >= -1 else "< −1"
+    return f"{round(r2, 2) + 0.0:.2f}".replace("-", "−") if r2 >= _FAR_OFF else "< −1"
 
 
 def _plus_minus(half: float | None) -> str:

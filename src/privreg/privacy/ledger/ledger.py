@@ -23,10 +23,11 @@ from typing import Any
 
 from privreg._format import epsilon_delta
 from privreg.errors import BudgetRefusedError, LedgerError
+from privreg.privacy.accountant import adaptive_budget
 from privreg.privacy.ledger import tables
 from privreg.privacy.ledger.backup import check_place, write_copy
 from privreg.privacy.ledger.lines import Amendment, Entry, read_amendment, read_entry, text
-from privreg.privacy.ledger.request import Request, checked_budget
+from privreg.privacy.ledger.request import Request, checked_budget, running_budget
 from privreg.privacy.ledger.status import GRID, OLD_RULE, RULE, RULES, Status, grid_steps, rounded_down
 from privreg.privacy.ledger.user import login_name
 from privreg.privacy.receipt import Receipt
@@ -444,17 +445,25 @@ def _stored(mu_squared: Fraction | None) -> str | None:
 def _refusal(status: Status, request: Request) -> str:
     """Why there is no room, and what there is room for, in one line."""
     extra = Fraction(request.stored_extra)
-    summed = status.sum_room(request.delta)
-    sums, fit = rounded_down(summed), rounded_down(max(summed, status.room(request.delta, extra)))
+    composes, summed = _as_cheap_as_default(request), status.sum_room(request.delta)
+    fit = rounded_down(max(summed, status.room(request.delta, extra)) if composes else summed)
     said = (
         f"refused: the budget of {status.dataset!r}, {_pair(status)}, has no room for {_pair(request)}. At this δ, "
-        f"there is room for ε up to {sums}" + (f", or up to {fit} with the default method" if fit != sums else "")
+        f"there is room for ε up to {fit}"
     )
     without = rounded_down(max(summed, status.room(request.delta)))
-    if extra > max(status.extra_room, Fraction()) and without != fit:
+    if composes and extra > max(status.extra_room, Fraction()) and without != fit:
         said += f", or up to {without} if the levels of text columns are declared"
         said += ": the part of δ for finding them is used up"
     return said
+
+
+def _as_cheap_as_default(request: Request) -> bool:
+    """Whether the room for the default method is there for this request, too: by the accountant it costs no more."""
+    budget = running_budget(request.epsilon, request.delta)
+    if request.mu_squared is None or budget.delta <= 0:
+        return False
+    return request.mu_squared <= adaptive_budget(budget)
 
 
 def _pair(of: Status | Request) -> str:
