@@ -103,7 +103,7 @@ def test_the_chart_shows_steps_that_compare(flagship):
 
 @pytest.mark.parametrize("name", ["'DejaVu Sans' x", "#ffffff", "style=\"'DejaVu Sans'\"", "<b> & 'DejaVu Sans'"])
 def test_a_chart_shows_names_as_they_are(name):
-    chart = charts.effects_picture([Coefficient(name, 1.0, low=0.5, high=1.5)], "change", compare=False)
+    chart = charts.effects_picture([Coefficient(name, 1.0, low=0.5, high=1.5)], "change")
     for file in (chart.wide, chart.narrow):
         drawn = [element for element in ElementTree.fromstring(file).iter() if element.tag.endswith("}text")]
         assert {words.shortened(name, letters) for letters in (44, 16)} & {element.text for element in drawn}

@@ -104,7 +104,7 @@ def picture(chart: Picture) -> str:
     """A chart inside the page, in the version that suits the screen."""
     wide, narrow = (f"data:image/svg+xml;base64,{b64encode(svg).decode()}" for svg in (chart.wide, chart.narrow))
     return (
-        f'<figure><picture><source media="(max-width: {NARROW}px)" srcset="{narrow}">'
+        f'<figure><picture><source media="screen and (max-width: {NARROW}px)" srcset="{narrow}">'
         f'<img src="{wide}" alt="{escape(chart.alt)}"></picture></figure>'
     )
 
