@@ -5,7 +5,9 @@ import json
 import re
 from dataclasses import replace
 
-from privreg import __version__
+import numpy as np
+
+from privreg import Ledger, PrivateLinearRegression, __version__, load_model
 from privreg import _format as words
 from privreg.privacy.accountant import Budget
 from privreg.privacy.receipt import Receipt
@@ -125,3 +127,37 @@ def test_the_same_page_every_time(flagship, paper):
         assert report_page(release, ASKED) == report_page(release, ASKED)
     later = replace(ASKED, date="2027-01-01")
     assert report_page(flagship, later) == report_page(flagship, ASKED).replace("2026-11-16", "2027-01-01")
+
+
+# ---- written from Python
+
+
+def banner(path):
+    text = path.read_text()
+    return " ".join(re.sub(r"<[^>]+>", " ", text[text.index("<dt>Ledger") :]).split())[:300]
+
+
+def test_a_report_from_python_knows_the_ledger_of_the_fit(tmp_path):
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.create("people", 3, 1e-5)
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", purpose="a test").fit(X, X[:, 0])
+    model.report(tmp_path / "counted.html")
+    text = (tmp_path / "counted.html").read_text()
+    assert "ε = 1 of 3 spent" in banner(tmp_path / "counted.html")
+    assert "entry 1" in text
+    assert "budget.db" in text
+    assert "No ledger was used" not in text
+    assert str(tmp_path) not in text
+    PrivateLinearRegression(1.0, 1e-6).fit(X, X[:, 0]).report(tmp_path / "alone.html")
+    assert "not used" in banner(tmp_path / "alone.html")
+
+
+def test_a_report_of_a_model_file_does_not_say_that_no_ledger_was_used(tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    PrivateLinearRegression(1.0, 1e-6).fit(X, X[:, 0]).save(tmp_path / "model.json")
+    load_model(tmp_path / "model.json").report(tmp_path / "report.html")
+    assert "not known" in banner(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "whether a ledger counts them is not known" in text
+    assert "o ledger was used" not in text

@@ -184,12 +184,4 @@ def _ledger_entry(job: Job, number: int | None) -> dict[str, Any] | None:
     """What the ledger says after the request."""
     if job.ledger is None or job.dataset is None:
         return None
-    status = Ledger(job.ledger).status(job.dataset)[0]
-    told = status.to_dict()
-    return {
-        "file": job.ledger.name,
-        "dataset": job.dataset,
-        "entry": number,
-        "epsilon": float(status.epsilon),
-        "delta": float(status.delta),
-    } | {key: told[key] for key in ("spent_epsilon", "entries", "room")}
+    return Ledger(job.ledger).after(job.dataset, number)

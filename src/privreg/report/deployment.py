@@ -58,6 +58,7 @@ class Context:
     model: str | None = None  # the file that the model was written to
     purpose: str | None = None  # what the fit is for, as in the ledger
     delta: float | None = None  # that the ledger was asked for: the fit ran with a part of it
+    ledger_known: bool = True  # whether it is known if there was one
 
     def __post_init__(self) -> None:
         for name, shorten in (("data", no_folder), ("command", no_folders), ("model", no_folder)):
@@ -218,7 +219,8 @@ def _privacy_loss(release: Release, context: Context) -> dict[str, Any]:
 
 
 def _deployment_model(context: Context) -> dict[str, Any]:
-    kept = "a ledger keeps count of them" if context.ledger else "no ledger was used"
+    unused = "no ledger was used" if context.ledger_known else "whether a ledger counts them is not known"
+    kept = "a ledger keeps count of them" if context.ledger else unused
     return {
         "model_name": "Central",
         "model_name_details": "One party holds the records, runs privreg, and hands on what it releases.",

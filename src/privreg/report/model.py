@@ -8,7 +8,7 @@ from typing import Any
 from privreg import __version__
 from privreg._format import about, count_of, epsilon_delta, listed, number, one_line, shown
 from privreg.estimators.methods import what_it_does
-from privreg.estimators.regressor import ReleasedModel
+from privreg.estimators.regressor import PrivateRegressor, ReleasedModel
 from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.promise import belief, bounds, broken_promise, is_custom, odds, protects
 from privreg.privacy.receipt import Receipt
@@ -44,7 +44,17 @@ def write_report(
 
     `target` and `data` are names to show: of the column that is predicted, and of the data set.
     """
-    write_whole(path, report_page(release_of(model, target), Context(data)))
+    write_whole(path, report_page(release_of(model, target), _context(model, data)))
+
+
+def _context(model: ReleasedModel, data: str | None) -> Context:
+    """What a fitted model knows beside its release. One from a file does not know whether a ledger counted the fit."""
+    if not isinstance(model, PrivateRegressor) or not hasattr(model, "ledger_entry_"):
+        return Context(data, ledger_known=False)
+    if model.ledger is None or model.dataset is None:
+        return Context(data)
+    ledger = model.ledger.after(model.dataset, model.ledger_entry_)
+    return Context(data, ledger=ledger, purpose=model.purpose, delta=float(model.delta))
 
 
 def document(release: Release, context: Context) -> Document:
@@ -76,7 +86,7 @@ def _banner(release: Release, context: Context) -> Banner:
         _accuracy(release),
         *([Fact("Records used", counted, "A noisy estimate.")] if (counted := records(release)) else []),
         _features(release),
-        Fact("Ledger", *_left(context.ledger)),
+        Fact("Ledger", *_left(context)),
     ]
     text = found.text[:1].upper() + found.text[1:]
     return Banner(found.state, found.word, text, facts, [shown(reason) for reason in found.reasons])
@@ -119,9 +129,11 @@ def _features(release: Release) -> Fact:
     return Fact("Features", f"{used} of {offered} used", determined if release.has_errors else "")
 
 
-def _left(ledger: dict[str, Any] | None) -> tuple[str, str]:
+def _left(context: Context) -> tuple[str, str]:
     """What this data set's ledger has left, and what that means."""
-    if not ledger:
+    if not context.ledger_known:
+        return "not known", "A model file does not say whether a ledger counted the fit; privreg verify finds out."
+    if not (ledger := context.ledger):
         return "not used", "Nothing was counted. Repeated fits on these records add up unseen."
     spent = ledger.get("spent_epsilon")
     if spent is None or ledger.get("epsilon") is None:
@@ -164,7 +176,8 @@ def _gaps(release: Release) -> str:
 
 
 def _limits(release: Release, context: Context) -> list[Content]:
-    ledger = "The ledger adds up those that use it." if context.ledger else "No ledger was used for this fit."
+    unused = "No ledger was used for this fit." if context.ledger_known else ""
+    ledger = "The ledger adds up those that use it." if context.ledger else unused
     within = " within the ranges of its columns" if release.has_ranges else ""
     errors = (
         "Intervals and p-values are for least squares on the clipped table. Some of their margins are calibrated on "
@@ -175,7 +188,7 @@ def _limits(release: Release, context: Context) -> list[Content]:
         Items(
             [
                 _unit_limit(release),
-                f"Every further fit on the same people reveals more about them: budgets add up. {ledger}",
+                f"Every further fit on the same people reveals more about them: budgets add up. {ledger}".rstrip(),
                 f"{_covered(release.receipt)} The records themselves still need protection, and so does the computer. "
                 "Running time is not protected.",
                 "Column names and types, declared levels and ranges, and all settings count as public.",

@@ -207,6 +207,18 @@ class Ledger:
                 [state, told, fingerprint, number],
             )
 
+    def after(self, dataset: str, entry: int | None) -> dict[str, Any]:
+        """What is told of the ledger after a request: which entry it is, and what is spent and left. Ready for JSON."""
+        status = self.status(dataset)[0]
+        told = status.to_dict()
+        return {
+            "file": Path(self.path).name,
+            "dataset": dataset,
+            "entry": entry,
+            "epsilon": float(status.epsilon),
+            "delta": float(status.delta),
+        } | {key: told[key] for key in ("spent_epsilon", "entries", "room")}
+
     def status(self, dataset: str | None = None) -> list[Status]:
         """Budget and spending.
 
