@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy coverage audit paper theory readme looks notebook docs clean
+.PHONY: demo test lines kernels lint browser howto r lowest package bench bench-scaling accuracy plan-surface coverage audit paper theory readme looks notebook docs clean
 
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
@@ -100,6 +100,10 @@ accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/text_columns.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
+
+# What `privreg plan` interpolates between, simulated anew; writes the file that is shipped. A quarter of an hour.
+plan-surface: .venv/.stamp-test
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/plan_surface.py
 
 # How often 95 % intervals hold what they are for, on these data sets and on simulated tables (results/coverage/):
 # make coverage DATA=folder of <task>_<name>.parquet files

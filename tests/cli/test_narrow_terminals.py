@@ -117,7 +117,7 @@ show = lambda: cli.show_selection(SELECTOR, "pay", LEDGER)
     "a plan": """
 from privreg import plan
 from privreg.cli.plan import show_plan
-PLAN = str(plan(300, 3, 2.0))
+PLAN = plan(300, 3, 2.0)
 show = lambda: show_plan(PLAN)
 """,
     "a ledger": """

@@ -17,8 +17,14 @@ def words(options):
 def test_it_reads_no_data_and_prints_the_plan(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("plan", "--rows", "300", "--columns", "3", "--epsilon", "2")
-    assert result.stdout == str(privreg.plan(300, 3, 2.0)) + "\n"
-    assert "no data was read and nothing was spent" in result.stdout
+    expected = privreg.plan(300, 3, 2.0)
+    head, table, *_ = result.stdout.split("\n\n")
+    assert head == expected.headline
+    shown = [line.split() for line in table.splitlines()]
+    assert [shown[0], *shown[2:]] == [" ".join(row).split() for row in expected.cells]
+    told = " ".join(result.stdout.split())
+    assert expected.legend(expected.cells[0]) in told
+    assert "No data was read and nothing was spent." in told
     assert list(tmp_path.iterdir()) == []
 
 

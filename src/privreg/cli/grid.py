@@ -44,6 +44,11 @@ class Grid:
         assert layout is not None
         return layout.width
 
+    def columns(self, width: int) -> list[str]:
+        """Those that there is room for."""
+        layout = self._layout(None if width >= ENDLESS else width)
+        return list(self.head) if layout is None else [self.head[i] for i in layout.columns]
+
     def lines(self, width: int | None) -> Iterator[tuple[str, str]]:
         """Lines of at most this width, each with its style."""
         layout = self._layout(width)

@@ -1,15 +1,17 @@
 """`privreg plan`."""
 
 import json
-import re
 from decimal import Decimal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privreg.cli import options
 from privreg.cli.grid import grid
-from privreg.cli.terminal import bar, console, say, stages
+from privreg.cli.terminal import console, say
+
+if TYPE_CHECKING:
+    from privreg.estimators.private_linear.planner import Plan
 
 SPARE = ("8 of 10 fits", "wider", "R² not private")  # columns that go where it is narrow
 
@@ -31,40 +33,31 @@ def plan(
 ) -> None:
     """Estimate how accurate a fit would be. Reads no data and spends nothing.
 
-    It simulates fits on made-up tables of the same size.
+    It looks up what fits on made-up tables of similar size were found to reach.
 
     Examples:
         privreg plan --rows 30000 --columns 12 --epsilon 1
     """
     from privreg.estimators.budgets import check_budget
+    from privreg.estimators.private_linear.planner import plan as expect
     from privreg.privacy.accountant import Budget
 
     budget = Budget(float(epsilon), float(delta))
     check_budget(budget)
-    with stages("loading the libraries"):
-        import privreg
-
-        simulate = privreg.plan
-    with bar("simulating") as advance:
-        outlook = simulate(rows, columns, budget.epsilon, budget.delta, progress=advance)
+    outlook = expect(rows, columns, budget.epsilon, budget.delta)
     if as_json:
         typer.echo(json.dumps(outlook.to_dict()))
     else:
-        show_plan(str(outlook))
+        show_plan(outlook)
 
 
-def show_plan(text: str) -> None:
-    """A plan as it prints in Python, but in the width of the terminal. Its table is the lines around the rule."""
-    out, lines = console(), text.splitlines()
-    if max(map(len, lines)) <= out.width:
-        typer.echo(text)
-        return
-    rule = next(i for i, line in enumerate(lines) if line.startswith("─"))
-    end = lines.index("", rule)
-    columns = [match.span() for match in re.finditer("─+", lines[rule])]
-    rows = [[line[a:b].strip() for a, b in columns] for line in (lines[rule - 1], *lines[rule + 1 : end])]
-    for line in lines[: rule - 1]:
-        say(out, line) if line else out.print()
-    out.print(grid(*rows, left=0, spare=SPARE))
+def show_plan(outlook: "Plan") -> None:
+    """In the width of the terminal, with the meaning of the columns that there is room for."""
+    out = console()
+    table = grid(*outlook.cells, left=0, spare=SPARE)
+    say(out, outlook.headline)
     out.print()
-    say(out, " ".join(line for line in lines[end:] if line))
+    out.print(table)
+    out.print()
+    say(out, outlook.legend(table.columns(out.width)))
+    say(out, " ".join(outlook.source))

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from privreg import PrivateLinearRegression
-from privreg.estimators.private_linear.planner import made_up
+from privreg.estimators.private_linear.plan_trials import made_up
 from privreg.estimators.private_linear.schedule import make_schedule
 from scripted import HOSTILE
 
