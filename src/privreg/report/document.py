@@ -196,7 +196,7 @@ def _meaning(fact: Fact) -> str:
     """After the value: a sentence of its own, or what goes on with it."""
     if not fact.meaning:
         return ""
-    return (": " if fact.meaning[0].islower() else ". ") + escaped(fact.meaning)
+    return f" ({escaped(fact.meaning)})" if fact.meaning[0].islower() else f". {escaped(fact.meaning)}"
 
 
 def _lines(grid: Grid) -> list[str]:
