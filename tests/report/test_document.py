@@ -9,6 +9,17 @@ def test_markdown_of_every_block():
     parts.append(Bar("whole", [Share("one", "first", 250, 2), Share("two", "second", 750, 1)]))
     lines = markdown(Document("T", "L", [Section("S", parts)], banner)).splitlines()
     assert [line for line in lines if line] == [
-        *("# T", "L", "**Yes:** it is.", "- a: b (c)", "- d: e. For", "- why\\*", "## S", "- a\\_b: c", "- x", "- y\\*"),
+        *(
+            "# T",
+            "L",
+            "**Yes:** it is.",
+            "- a: b (c)",
+            "- d: e. For",
+            "- why\\*",
+            "## S",
+            "- a\\_b: c",
+            "- x",
+            "- y\\*",
+        ),
         *("### more", "text", "    {", "    }", "- one, first: 25.0 %", "- two, second: 75.0 %"),
     ]
