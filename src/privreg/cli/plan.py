@@ -39,11 +39,12 @@ def plan(
         privreg plan --rows 30000 --columns 12 --epsilon 1
     """
     from privreg.estimators.budgets import check_budget
-    from privreg.estimators.private_linear.planner import plan as expect
     from privreg.privacy.accountant import Budget
 
     budget = Budget(float(epsilon), float(delta))
-    check_budget(budget)
+    check_budget(budget)  # before anything heavy is loaded
+    from privreg.estimators.private_linear.planner import plan as expect
+
     outlook = expect(rows, columns, budget.epsilon, budget.delta)
     if as_json:
         typer.echo(json.dumps(outlook.to_dict()))
