@@ -1,15 +1,13 @@
 """What people see at a terminal: progress on stderr while they wait, sentences and tables on standard output.
 
 Of a fit only the name of the stage and the time are shown, never how much of the data is done: how long each part of
-it takes depends on records, and their number is secret. A part that is done is shown for simulations only. Where
-nobody looks (no terminal), no progress is shown.
+it takes depends on records, and their number is secret. Where nobody looks (no terminal), no progress is shown.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -77,29 +75,15 @@ def bound(text: str) -> str:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[float], None]]:
-    """Gives a function to be called with the part that is done. The bar goes when the work is done."""
-    with _line(what, 1.0) as update:
-        yield lambda part: update(completed=part)
-
-
-@contextmanager
 def stages(first: str = "") -> Iterator[Callable[[str], None]]:
     """Gives a function to be called with what is being done now. The line goes when the work is done."""
-    with _line(first, None) as update:
-        yield lambda what: update(description=what)
-
-
-@contextmanager
-def _line(what: str, total: float | None) -> Iterator[Callable[..., None]]:
-    """Gives a function that changes the line: a bar if there is a total, else a spinner with the time."""
     out = Console(stderr=True)
     if not out.is_terminal:
-        yield lambda **_: None
+        yield lambda _: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns: list[Any] = [SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)]
-    with Progress(*(columns if total is None else ()), console=out, transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda **changes: progress.update(task, **changes)
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=out, transient=True) as progress:
+        task = progress.add_task(first, total=None)
+        yield lambda what: progress.update(task, description=what)
