@@ -149,6 +149,9 @@ def test_a_report_from_python_knows_the_ledger_of_the_fit(tmp_path):
     assert "budget.db" in text
     assert "No ledger was used" not in text
     assert str(tmp_path) not in text
+    (tmp_path / "budget.db").unlink()  # it can be written all the same
+    model.report(tmp_path / "later.html")
+    assert banner(tmp_path / "later.html").startswith("Ledger used")
     PrivateLinearRegression(1.0, 1e-6).fit(X, X[:, 0]).report(tmp_path / "alone.html")
     assert "not used" in banner(tmp_path / "alone.html")
 

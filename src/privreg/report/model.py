@@ -7,6 +7,7 @@ from typing import Any
 
 from privreg import __version__
 from privreg._format import about, count_of, epsilon_delta, listed, number, one_line, shown
+from privreg.errors import LedgerError
 from privreg.estimators.methods import what_it_does
 from privreg.estimators.regressor import PrivateRegressor, ReleasedModel
 from privreg.privacy.ledger.room import room_in_words
@@ -53,7 +54,10 @@ def _context(model: ReleasedModel, data: str | None) -> Context:
         return Context(data, ledger_known=False)
     if model.ledger is None or model.dataset is None:
         return Context(data)
-    ledger = model.ledger.after(model.dataset, model.ledger_entry_)
+    try:
+        ledger = model.ledger.after(model.dataset, model.ledger_entry_)
+    except LedgerError:  # its file may be elsewhere by now; what was entered stays true
+        ledger = {"dataset": model.dataset, "entry": model.ledger_entry_}
     return Context(data, ledger=ledger, purpose=model.purpose, delta=float(model.delta))
 
 
