@@ -158,7 +158,7 @@ def test_named_columns_are_used_even_if_mostly_empty(here, people, tmp_path):
     assert told in (
         f"school: {reason}; left out." for reason in ("too many values are missing", "almost all values are missing")
     )
-    named = json.loads(run(*words, "--features", "age,school").stdout)
+    named = json.loads(run(*words, "--features", "age,school", "--range", "school=0..30").stdout)
     assert named["columns"] == ["age", "school"]
     assert not any("left out." in text and "school" in text for text in named["warnings"])
 

@@ -181,16 +181,13 @@ def _without(reading: _Reading, counts: Float64, own: list[int]) -> tuple[float,
 
 
 def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
-    """The kind that most of the values that are there have; text if no other kind has nearly all of them."""
-    groups = {
-        NUMBER: _numbers(counts),
-        DATE: counts[DATES],
-        BOOLEAN: counts[TRUTH],
-        CATEGORY: counts[TEXTS],
-    }
-    kind = max(groups, key=lambda each: groups[each])
-    present = sum(max(float(count), 0.0) for i, count in enumerate(counts) if i != MISSING)
-    if groups[kind] < MOSTLY * present - CERTAIN * reading.class_noise:
+    """The kind that most of the values that are there have; text if no other kind clearly has nearly all of them."""
+    mark = COMMA if counts[COMMA] > counts[POINT] else POINT
+    classes = {NUMBER: [WHOLE, *EITHER, mark], DATE: [DATES], BOOLEAN: [TRUTH], CATEGORY: [TEXTS]}
+    kind = max(classes, key=lambda each: counts[classes[each]].sum())
+    of_kind, present = np.isin(np.arange(len(counts)), classes[kind]), np.arange(len(counts)) != MISSING
+    weights = of_kind - MOSTLY * present  # negative counts stay: without them the values that are there seem too many
+    if counts @ weights < -CERTAIN * reading.class_noise * np.linalg.norm(weights):
         kind = CATEGORY
     if kind == BOOLEAN:
         return Column(name, BOOLEAN, levels=TRUTHS, reference=0)
