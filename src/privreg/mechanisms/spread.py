@@ -3,7 +3,7 @@
 Proof: docs/proofs/spread.md. Exact check: tests/mechanisms/test_spread.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Unpack
 
@@ -36,6 +36,8 @@ class Spread:
     unit: float
     sure: bool  # whether anything stood out from the noise
     weights: Float64  # part of the records that is taken to be in each bin
+    counts: Float64 = field(default_factory=lambda: np.zeros(BINS))  # noisy numbers of records in each bin
+    noise: float = 1.0  # standard deviation of each
 
     @property
     def mean_square(self) -> float:
@@ -74,7 +76,15 @@ def read_spread(histogram: Float64, sigma: float, records: float, most: float) -
     variances = (weights * np.minimum(_MIDDLES, limits[:, None]) ** 2).sum(axis=1)
     fitting = np.flatnonzero(limits**2 <= most**2 * variances)
     at = fitting[-1] if fitting.size else 0
-    return Spread(float(limits[at]), max(sqrt(variances[at]), float(limits[at]) / most), sure, weights)
+    unit = max(sqrt(variances[at]), float(limits[at]) / most)
+    return Spread(float(limits[at]), unit, sure, weights, histogram, sigma)
+
+
+def read_both(first: Spread, second: Spread, records: float, most: float) -> Spread:
+    """What two histograms of the same distances tell together: the less noise one has, the more it counts."""
+    trust = second.noise**2 / (first.noise**2 + second.noise**2)
+    histogram = trust * first.counts + (1 - trust) * second.counts
+    return read_spread(histogram, sqrt(trust) * first.noise, records, most)
 
 
 def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:

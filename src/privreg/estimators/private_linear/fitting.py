@@ -23,6 +23,7 @@ from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
+from privreg.mechanisms.spread import Spread, read_both
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.events import pick_epsilon
 from privreg.results.release import MOSTLY_NOISE, NO_CENTRE
@@ -32,6 +33,7 @@ SMALLEST_COUNT = 20.0
 TARGET_LIMIT = 6.0  # the target's limit is at most so many standard deviations, or more when the data can carry it:
 TARGET_SIZE = 20_000  # from this S on it grows with √S
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
+STANDS_OUT = 3.0  # standard deviations of noise that a mean must lie from the median if the clip is a guess
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 DOUBTFUL = 0.5  # part of the slopes' squared length that may be noise before a warning says so
 
@@ -68,7 +70,7 @@ def fit(
     setting = count_records(account, engine, wanted, most_rows, wide)
     state = read_target(setting)
     constant = not setting.schedule.columns or not state.spread.sure
-    state = settle_for_a_constant(setting, state) if constant else regress(setting, state)
+    state = settle_for_a_constant(setting, state) if constant else regress(setting, centred(setting, state))
     assert state.model is not None
     return Fitted(state.model, setting.counted, setting.records, warnings(setting, state))
 
@@ -124,29 +126,50 @@ def count_records(
 
 
 def read_target(setting: Setting) -> State:
-    """Median, spread, and how far the mean lies from the median."""
+    """Median and spread."""
     schedule, values = setting.schedule, setting.engine.column(TARGET)
-    most = TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
     median = find_median(setting, "median of the target", values, schedule.target_median)
-    spread = find_spread(setting, "spread of the target", values, median, schedule.target_histogram, most)
-    clip = spread.distance(MEAN_LEVEL)
-    event = plan_clipped_sum("mean of the target", setting.share(schedule.target_mean), purpose="target")
+    part, most = schedule.target_histogram, target_limit(setting)
+    spread = find_spread(setting, "spread of the target", values, median, part, most)
+    return State(Scale(median, spread.limit, spread.unit), spread)
+
+
+def target_limit(setting: Setting) -> float:
+    """The most standard deviations that the target's limit may be."""
+    return TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
+
+
+def find_shift(setting: Setting, median: float, spread: Spread, clip: float, part: float) -> float:
+    """How far the target's mean lies from its median, shrunk by how much of that may be noise."""
+    event = plan_clipped_sum("mean of the target", setting.share(part), purpose="target")
+    values = setting.engine.column(TARGET)
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
     noise = clip * event.scale / event.grid / setting.counted
-    shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300)) if spread.sure else 0.0
-    shift = min(max(shift, -clip), clip)
-    unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
-    return State(Scale(median + shift, spread.limit, unit), spread)
+    if not spread.sure and abs(shift) < STANDS_OUT * noise:
+        return 0.0
+    shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
+    return min(max(shift, -clip), clip)
 
 
 def settle_for_a_constant(setting: Setting, state: State) -> State:
-    """If the target's spread drowns in the noise, its median is released once more, with all that is left."""
-    target = state.target
-    if setting.schedule.columns:
-        rest = 1 - COUNT - setting.schedule.target
-        values = setting.engine.column(TARGET)
-        target = replace(target, centre=find_median(setting, "median of the target again", values, rest))
-    return replace(state, model=_constant(target))
+    """The mean of the target, with all that is left. If its spread is not sure, half of that is for a second look."""
+    schedule, target, spread = setting.schedule, state.target, state.spread
+    left = 1 - COUNT - schedule.recount - schedule.target_median - schedule.target_histogram
+    if not spread.sure:
+        left /= 2
+        values, most = setting.engine.column(TARGET), target_limit(setting)
+        again = find_spread(setting, "spread of the target again", values, target.centre, left, most)
+        spread = read_both(spread, again, setting.records, most)
+    shift = find_shift(setting, target.centre, spread, spread.limit, left)
+    return replace(state, model=_constant(replace(target, centre=target.centre + shift)))
+
+
+def centred(setting: Setting, state: State) -> State:
+    """With the target around its mean."""
+    target, spread = state.target, state.spread
+    shift = find_shift(setting, target.centre, spread, spread.distance(MEAN_LEVEL), setting.schedule.target_mean)
+    unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
+    return replace(state, target=Scale(target.centre + shift, spread.limit, unit))
 
 
 def choose(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:

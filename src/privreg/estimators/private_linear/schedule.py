@@ -7,10 +7,12 @@ data can carry at this budget. What the constants are worth, with each data set 
 from dataclasses import dataclass
 
 COUNT = 0.01  # of the budget, for the number of records
-SMALLEST_SIZE = 50  # a smaller S gives a constant, as a table without columns does
+SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns does
+CONSTANT = (0.35, 0.27, 0.05)  # for its median, its histogram and a second count; the mean has the rest
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
-CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns
+CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns,
+SCARCE = 0.036  # but not more than SCARCE·S
 NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
 
 # The target comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
@@ -73,8 +75,9 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
     """
     if size < SMALLEST_SIZE or not available:
-        return Schedule(0, 0, 0.29, 0.29, 0.29, recount=0.12)
-    capacity = min(int((CAPACITY * size) ** (2 / 3)), MOST_COLUMNS)
+        median, histogram, recount = CONSTANT
+        return Schedule(0, 0, median, histogram, 1 - COUNT - sum(CONSTANT), recount=recount)
+    capacity = min(int(min((CAPACITY * size) ** (2 / 3), SCARCE * size)), MOST_COLUMNS)
     columns = min(available, max(FEWEST_COLUMNS, capacity))
     if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
         columns = available
