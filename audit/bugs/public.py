@@ -10,7 +10,7 @@ from privreg.estimators.private_linear.public import public_median, whiten
 
 _CASE = "PrivateLinearRegression, public rows"
 
-_count_records, _fit = fitting.count_records, estimator.fit
+_count_records, _fit = fitting.count_records, fitting.fit
 
 
 class _Seen:
