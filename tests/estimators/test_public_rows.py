@@ -347,7 +347,9 @@ def test_everything_that_is_shown_says_it():
     note = public_note(300)
     assert note.startswith("Centres, spreads and correlations of columns come from 300 public rows")
     assert note in str(model.summary())
-    assert note in report_page(release_of(model), Context())
+    page = report_page(release_of(model), Context())
+    assert note in page
+    assert "300 rows were passed as public" in page
     assert "300 public rows" in json.dumps(deployment_record(release_of(model), Context()))
     assert release_of(model).to_dict()["public_rows"] == 300
     assert "public rows" not in str(fitted(None).summary())
