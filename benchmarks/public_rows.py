@@ -65,11 +65,11 @@ def summary_of(medians: dict[str, dict[str, float]], trials: int) -> dict[str, A
             way: [float(np.clip(row[key(way, epsilon)] / row["OLS"], -1, 1)) for row in medians.values()]
             for way in WAYS
         }
-        gains = np.subtract(ratios[WITH], ratios[ALONE])
+        gains = np.array([row[key(WITH, epsilon)] - row[key(ALONE, epsilon)] for row in medians.values()])
         found["epsilon"][f"{epsilon:g}"] = {
             **{way: float(np.mean(values)) for way, values in ratios.items()},
-            "better by 0.01": int((gains > 0.01).sum()),
-            "worse by 0.01": int((gains < -0.01).sum()),
+            "R² higher by 0.01": int((gains > 0.01).sum()),
+            "R² lower by 0.01": int((gains < -0.01).sum()),
             "lowest median with public rows": min((row[key(WITH, epsilon)], name) for name, row in medians.items()),
         }
     return found

@@ -217,10 +217,11 @@ def public_table() -> str:
     """How much of R² is kept with and without public rows."""
     summary = json.loads((ROOT / "results" / "public" / "summary.json").read_text())
     ways = ("private rows alone", "with 100 public rows", "with public rows", "all rows private")
-    lines = [["ε", *ways, "tables on which public rows help, harm"], ["---"] * (len(ways) + 2)]
+    lines = [["ε", *ways, "R² higher by 0.01", "lower by 0.01"], ["---"] * (len(ways) + 3)]
     for epsilon, row in summary["epsilon"].items():
         kept = [f"{row[way]:.2f}" for way in ways]
-        lines.append([epsilon, *kept, f"{row['better by 0.01']}, {row['worse by 0.01']} of {summary['data sets']}"])
+        counts = [f"on {row[f'R² {way} by 0.01']} of {summary['data sets']}" for way in ("higher", "lower")]
+        lines.append([epsilon, *kept, *counts])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
