@@ -93,14 +93,6 @@ NUMBERS = {
     "PrivateLinearRegression, single precision": _case(
         "an array of float32", _flagship(3, 1e-3), n=(50, 200), d=(1, 3), share=0.5, kind="float32"
     ),
-    "PrivateLinearRegression, public rows": _case(
-        "public rows tell about all columns",
-        _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=1.5, fit=fit_with_public_rows,
-    ),
-    "PrivateLinearRegression, public rows, k": _case(
-        "public rows tell about two columns or levels that are chosen",
-        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 5), levels=True, fit=fit_with_public_rows,
-    ),
     "DPKendall": _case("three rounds", lambda: DPKendall(3, 1, **_SEEDED), n=(0, 60), d=(4, 7), share=3),
     "DPKendall, categories": _case(
         "a data frame with declared levels", lambda: DPKendall(2, 1, 1e-6, **_SEEDED), n=(0, 60), d=(2, 4), levels=True
@@ -355,4 +347,15 @@ HARD = {
     ),
 }
 
-CASES = NUMBERS | TEXTS | HARD
+PUBLIC = {
+    "PrivateLinearRegression, public rows": _case(
+        "public rows tell about all columns",
+        _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=1.5, fit=fit_with_public_rows,
+    ),
+    "PrivateLinearRegression, public rows, k": _case(
+        "public rows tell about two columns or levels that are chosen",
+        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 5), levels=True, fit=fit_with_public_rows,
+    ),
+}  # fmt: skip
+
+CASES = NUMBERS | TEXTS | HARD | PUBLIC
