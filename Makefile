@@ -94,11 +94,12 @@ paper: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/paper_selection.py $(DATA)
 
 # PrivateLinearRegression on the paper's data sets and its ablations (results/flagship/), on tables with text columns
-# (results/text/), and the study behind the strict Tukey settings:
+# (results/text/), what public rows are worth (results/public/), and the study behind the strict Tukey settings:
 # make accuracy DATA=folder of <task>_<name>.parquet files
 accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/text_columns.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/public_rows.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
 
 # What `privreg plan` interpolates between, simulated anew; writes the file that is shipped. A quarter of an hour.

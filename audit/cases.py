@@ -21,6 +21,7 @@ from audit.fits import (
     fit_lists,
     fit_texts,
     fit_texts_in_dask,
+    fit_with_public_rows,
     fit_with_schema,
     known_schema,
     run_command,
@@ -46,16 +47,16 @@ def _case(
     share: float = 1.0,
     rows: int = 1,
     kind: str = "float64",
-    files: bool = False,
+    fit: Callable[[Any, Cells], Released] | None = None,
     **table: bool,
 ) -> Case:
     def draw(rng: np.random.Generator) -> Cells:
         return make_table(rng, int(rng.integers(n[0], n[1] + 1)), int(rng.integers(d[0], d[1] + 1)), **table)
 
-    def fit(cells: Cells) -> Released:
-        return fit_files(make(), cells) if files else fit_estimator(make(), cells, kind)
+    def run(cells: Cells) -> Released:
+        return fit_estimator(make(), cells, kind) if fit is None else fit(make(), cells)
 
-    return Case(what, draw, fit, share, rows)
+    return Case(what, draw, run, share, rows)
 
 
 _SEEDED: dict[str, Any] = {"n_jobs": 1, "random_state": 1}
@@ -154,11 +155,11 @@ NUMBERS = {
         _flagship(5, 1e-2, k=2, max_rows_for_selection=80), n=(100, 300), d=(3, 6), share=1.5,
     ),
     "PrivateLinearRegression, Parquet": _case(
-        "files that stay on disk", _flagship(3, 1e-3), n=(0, 300), d=(1, 3), share=0.5, files=True
+        "files that stay on disk", _flagship(3, 1e-3), n=(0, 300), d=(1, 3), share=0.5, fit=fit_files
     ),
     "PrivateLinearRegression, k, Parquet": _case(
         "files with a category, columns are chosen",
-        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, files=True,
+        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 4), share=0.5, levels=True, fit=fit_files,
     ),
     "privreg fit, odd lines": Case(
         "the command on a CSV file with a line that is no record",
@@ -346,4 +347,15 @@ HARD = {
     ),
 }
 
-CASES = NUMBERS | TEXTS | HARD
+PUBLIC = {
+    "PrivateLinearRegression, public rows": _case(
+        "public rows tell about all columns",
+        _flagship(3, 1e-3), n=(100, 400), d=(1, 5), share=1.5, fit=fit_with_public_rows,
+    ),
+    "PrivateLinearRegression, public rows, k": _case(
+        "public rows tell about two columns or levels that are chosen",
+        _flagship(5, 1e-2, k=2), n=(100, 300), d=(2, 5), levels=True, fit=fit_with_public_rows,
+    ),
+}  # fmt: skip
+
+CASES = NUMBERS | TEXTS | HARD | PUBLIC

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 from typer.testing import CliRunner
 
-from audit.neighbours import KINDS, LEVELS, Cells
+from audit.neighbours import KINDS, LEVELS, Cells, make_table
 from audit.odd import Neighbour
 from audit.texts import TARGET, WHO, Texts, make_texts
 from privreg import ParquetTable, SchemaReader
@@ -62,8 +62,15 @@ def fit_estimator(estimator: Any, cells: Cells, kind: str = "float64") -> Releas
     return _fitted(estimator, cells, *_input(cells, kind), kind)
 
 
+def fit_with_public_rows(estimator: Any, cells: Cells) -> Released:
+    """The same with public rows, which are the same for all tables of this shape."""
+    rng, d = np.random.default_rng(5), cells.numbers.shape[1] - 1
+    public = make_table(rng, 120, d, levels=cells.levels is not None)
+    return _fitted(estimator, cells, *_input(cells, "float64"), "float64", public=_input(public, "float64")[0])
+
+
 def _fitted(
-    estimator: Any, cells: Any, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None, **rules: str
+    estimator: Any, cells: Any, X: Any, y: Any, kind: str, *, groups: Any = None, others: Any = None, **rules: Any
 ) -> Released:
     if cells.levels is not None:
         estimator.set_params(categories={"region": list(LEVELS)})

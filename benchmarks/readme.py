@@ -213,6 +213,18 @@ def text_summary() -> dict[str, Any]:
     return json.loads((ROOT / "results" / "text" / "summary.json").read_text())
 
 
+def public_table() -> str:
+    """How much of R² is kept with and without public rows."""
+    summary = json.loads((ROOT / "results" / "public" / "summary.json").read_text())
+    ways = ("private rows alone", "with 100 public rows", "with public rows", "all rows private")
+    lines = [["ε", *ways, "R² higher by 0.01", "lower by 0.01"], ["---"] * (len(ways) + 3)]
+    for epsilon, row in summary["epsilon"].items():
+        kept = [f"{row[way]:.2f}" for way in ways]
+        counts = [f"on {row[f'R² {way} by 0.01']} of {summary['data sets']}" for way in ("higher", "lower")]
+        lines.append([epsilon, *kept, *counts])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def text_table() -> str:
     """Tables with text columns, beside least squares."""
     head = ["table (R package), target", "records", "columns", "text columns", "R², least squares", "R², private"]
@@ -312,6 +324,7 @@ TABLES = {
     "coverage": coverage_tables.real,
     "coverage of simulated tables": coverage_tables.simulated,
     "coverage line": coverage_tables.line,
+    "public": public_table,
     "text": text_table,
     "text line": text_line,
     "commands": command_table,
@@ -328,6 +341,7 @@ TABLES = {
 PAGES = (
     "README.md",
     "docs/compare.md",
+    "docs/howto/public-rows.md",
     "docs/looks.md",
     "docs/measured.md",
     "docs/paper-differences.md",

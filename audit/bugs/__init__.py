@@ -3,7 +3,7 @@
 They are what public implementations got wrong, what reviews of this one found, and what a hurried change could do.
 """
 
-from audit.bugs import account, around, beside, formulas, glue, levels, noise, reading, sensitivity
+from audit.bugs import account, around, beside, formulas, glue, levels, noise, public, reading, sensitivity
 
-_ROOMS = (noise, account, sensitivity, around, beside, reading, levels, formulas, glue)
+_ROOMS = (noise, account, sensitivity, around, beside, reading, levels, formulas, glue, public)
 BUGS = {name: bug for room in _ROOMS for name, bug in room.BUGS.items()}

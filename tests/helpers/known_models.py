@@ -77,6 +77,7 @@ def _with(winsorised, schema, target):
     model = PrivateLinearRegression(1.0, 1e-6)
     model._set(winsorised, len(schema.rows))
     model.n_records_, model.warnings_, model.target_name_ = 390.0, [], target
+    model.n_public_rows_ = 0
     model.receipt_ = Receipt((), Budget(1.0, 1e-6), True)
     model.n_features_in_, model.feature_names_in_ = len(schema.inputs), np.array(schema.inputs, object)
     model._remember(schema)

@@ -68,6 +68,7 @@ class Job:
     missing: str = "drop"
     encoding: str | None = None
     schema: Path | None = None
+    public: Path | None = None
     person: str | None = None
     rows_per_person: int = 1
     max_rows_for_selection: int | None = None
@@ -94,6 +95,7 @@ class Opened:
     ranges: dict[str, tuple[float, float]]
     also: tuple[str, ...] = ()  # columns that only the filter needs
     formula: bool = False  # which chooses columns itself
+    public: "DataFile | None" = None  # rows that are no secret
 
     @property
     def table(self) -> "DataFile":
@@ -124,6 +126,7 @@ def check_fit(job: Job, ask: bool = True) -> Opened:
 
 def _check_files(job: Job) -> None:
     inputs = {"DATA": job.data, "--ledger": job.ledger, "--categories": job.categories, "--schema": job.schema}
+    inputs["--public"] = job.public
     check_outputs({"--out": job.out, "--report": job.report}, inputs, job.data, job.force)
 
 
@@ -212,6 +215,8 @@ def check_method(job: Job) -> str:
         raise _no_method(method, ["auto", *private_methods()])
     if job.max_rows_for_selection is not None:
         raise ValueError(f"--max-rows-for-selection: {method} uses all records; leave out one of the two")
+    if job.public is not None:
+        raise ValueError(f"--public: {method} cannot use public rows; leave out one of the two")
     if job.limits != "narrow":
         raise ValueError(f"--limits: {method} does not clip columns; leave out one of the two")
     if not REGISTRY[method].selects and job.k != "auto":
@@ -267,7 +272,24 @@ def open_table(job: Job) -> Opened:
         columns = choose_columns(file, *chosen)
         used = [*columns.features, columns.target, columns.person]
         also = [] if condition is None else [name for name in condition.columns if name not in used]
-        return Opened(file, columns, ranges, tuple(also), job.formula is not None)
+        public = _open_public(job, columns, also)
+        return Opened(file, columns, ranges, tuple(also), job.formula is not None, public)
+
+
+def _open_public(job: Job, columns: ChosenColumns, also: list[str]) -> "DataFile | None":
+    """The file of public rows, with the columns that are used."""
+    if job.public is None:
+        return None
+    if job.public.exists() and job.data.exists() and job.public.samefile(job.data):
+        raise ValueError("--public: this is DATA itself; public rows must come from elsewhere")
+    needed = [*columns.features, *also]
+    file = open_file(job.public, job.encoding, None, needed)
+    if job.formula is not None:  # which chooses columns itself
+        return file
+    for name in needed:
+        if name not in file.columns:
+            raise unknown_column("--public must have the columns of DATA", name, file.columns, job.public)
+    return file.select(needed)
 
 
 def _check_target(job: Job) -> None:

@@ -71,6 +71,7 @@ def fit(
     range: options.Range = None,
     categories: options.Categories = None,
     schema: options.SchemaFile = None,
+    public: options.Public = None,
     sheet: options.Sheet = None,
     encoding: options.Encoding = None,
     engine: options.Engine = "auto",

@@ -212,6 +212,17 @@ Range = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        "--public",
+        metavar="FILE",
+        help="Rows that are no secret, with the columns of DATA. Centres, spreads and correlations of columns come "
+        "from them and cost nothing. A part of DATA is not public.",
+        show_default=False,
+        rich_help_panel=DATA,
+    ),
+]
 Encoding = Annotated[
     str | None,
     typer.Option(

@@ -110,7 +110,7 @@ def run_check(job: Job, opened: Opened) -> None:
     estimator = _estimator(job, method)
     declare(estimator, opened, job)
     table = table_of(job, opened)
-    found = replace(estimator.check(table, job.target, job.person, **_rules(job)), method=method)
+    found = replace(estimator.check(table, job.target, job.person, **_rules(job, opened)), method=method)
     files = {kind: str(path) for kind, path in (("model", job.out), ("report", job.report)) if path is not None}
     if job.as_json:
         print(json.dumps(found.to_dict() | {"files": files}))
@@ -128,20 +128,22 @@ def carry_out(estimator: Any, opened: Opened, job: Job) -> None:
         warnings.simplefilter("ignore")  # a release has its own in words; a library's might tell about a value
         estimator.set_params(progress=StageNames(stage, _WORK.get(job.command, FITTING)))
         if job.engine != "dask":
-            estimator.fit(table, columns.target, columns.person, **_rules(job))
+            estimator.fit(table, columns.target, columns.person, **_rules(job, opened))
         else:
             from privreg.engines.dask.opening import OnCluster, cluster
 
             stage("connecting to the cluster")
             with cluster(job.scheduler, cpu_count()) as client:
                 here = OnCluster(cast("ParquetTable", table), client)
-                estimator.fit(here, columns.target, columns.person, **_rules(job))
+                estimator.fit(here, columns.target, columns.person, **_rules(job, opened))
     estimator.set_params(progress=None)
 
 
-def _rules(job: Job) -> dict[str, Any]:
-    """Formula and filter, as `fit` takes them. A schema is read without a formula."""
-    return {"where": job.where} if job.command == "schema" else {"formula": job.formula, "where": job.where}
+def _rules(job: Job, opened: Opened) -> dict[str, Any]:
+    """Formula, filter and public rows, as `fit` takes them. A schema is read without a formula."""
+    rules: dict[str, Any] = {"where": job.where}
+    rules |= {} if job.command == "schema" else {"formula": job.formula}
+    return rules | ({} if opened.public is None else {"public": opened.public})
 
 
 def _estimator(job: Job, method: str) -> Any:

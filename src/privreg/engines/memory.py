@@ -16,6 +16,7 @@ from privreg._types import Float64, Int16, Int64
 from privreg.data.cells import as_texts
 from privreg.data.encode import numbers_in_raw
 from privreg.data.evaluate import column_values, passes, target_values
+from privreg.data.expressions import Expression
 from privreg.data.raw import TEXT, Cells, ColumnType, Raw, levels_in_type, raw_of, type_of
 from privreg.data.schema import NUMBER, Schema
 from privreg.data.tables import (
@@ -251,6 +252,14 @@ class MemorySource(Source):
         return raw
 
 
+def rows_that(X: Any, condition: Expression, marks: str) -> NDArray[np.bool_]:
+    """Which rows of a data frame meet a condition."""
+    frame = read_frame(X)
+    series = dict(zip(map(str, frame.columns), frame.iter_columns(), strict=True))
+    found = passes(condition.tree, lambda name: raw_of(series[name], type_of(series[name])), len(frame), marks)
+    return np.asarray(found)
+
+
 def _give_back_memory() -> None:
     """The pieces of a file's text were small: what numpy asks for next would not fit in between them (on Linux)."""
     with suppress(OSError, AttributeError, TypeError):
@@ -301,6 +310,10 @@ class MemoryEngine(Engine):
             return rank_column(self.target) if pivot == TARGET else ranks[pivot]
 
         return Ranking(lambda pivot, columns: concordance(rank(pivot), [ranks[j] for j in columns], self._n_jobs))
+
+    def values(self, column: int) -> Float64:
+        """A feature of all records."""
+        return self._block([column], slice(None)).values[0]
 
     def derive(self, derived: Derived) -> Float64:
         """The values of a derived column."""

@@ -90,7 +90,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
         noise, known = self._noise(), self._look_at(inputs)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
         self._ask(known)
-        source = open_table(known, self)
+        source, known = open_table(known, self), known.loaded()
         if not known.private:
             warnings.warn(SEEDED_SCHEMA, NotPrivateWarning, stacklevel=3)
         spending = Spending(budget, noise, self._rows(people), self.progress, known.private)
@@ -136,7 +136,9 @@ class PrivateEstimator(Budgeted, TableEstimator):
         Check
             The columns, as far as types and declarations tell, and the cost. Prints as text.
         """
-        inputs = read_inputs(X, y, groups, formula, where)
+        return self._checked(read_inputs(X, y, groups, formula, where))
+
+    def _checked(self, inputs: Inputs) -> Check:
         people, budget = inputs.groups is not None, self._checked_budget(inputs.groups is not None)
         known = self._look_at(inputs)
         self._check_plan(budget, known.public, known.schema, self._rows(people))
@@ -157,6 +159,7 @@ class PrivateEstimator(Budgeted, TableEstimator):
             None if inputs.where is None else inputs.where.text,
             (*known.public.notes, *origin_notes(known.schema)),
             self._rows(people) if people else None,
+            inputs.public is not None,
         )
 
     def _reading_epsilon(self, budget: Budget) -> float | None:

@@ -14,6 +14,7 @@ from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.ledger.why import left_for_one_more
 from privreg.privacy.receipt import ONE_PERSON
 
+FROM_PUBLIC_ROWS = "Centres, spreads and correlations of columns would come from the public rows, at no cost."
 TO_FIND = "determined by the fit"  # the kind of a column that only the records tell
 
 
@@ -46,6 +47,7 @@ class Check:
     where: str | None = None
     notes: tuple[str, ...] = ()  # about the names of the columns
     rows_per_person: int | None = None  # that are used at most; None if records are protected
+    public: bool = False  # whether public rows tell about the columns
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON."""
@@ -82,6 +84,7 @@ class Check:
             told.append("A small part of that goes to finding out what the columns hold and how much is missing.")
         else:
             told.append("None of that goes to finding out what the columns hold.")
+        told += [FROM_PUBLIC_ROWS] if self.public else []
         told += [] if self.ledger is None else [_ledger_sentence(self.ledger)]
         return list(map(one_line, (*self.notes, *told)))
 

@@ -1,7 +1,7 @@
 """What a fit is given: a table, a target, people, perhaps a formula and a filter; read and checked by names alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from privreg.data.tables import name_of, rows_as_array, without_column
 from privreg.engines.base import Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
+from privreg.estimators.public_rows import PublicRows
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Inputs:
     where: Expression | None = None
     target: str | None = None  # the name of its column, or its formula, where it was given so
     offered: tuple[str, ...] | None = None  # the columns that a model may use, where the table has more for its filter
+    public: PublicRows | None = None  # rows that are no secret
 
     @property
     def words(self) -> str:
@@ -71,6 +73,15 @@ def read_inputs(X: Any, y: Any = None, groups: Any = None, formula: Any = None, 
             X, groups = kind.take(X, _with_filter(rest, condition), groups)
             offered = tuple(rest)
     return Inputs(X, y, groups, None, condition, None if named is None else str(named), offered)
+
+
+def with_public_rows(inputs: Inputs, types: Types) -> Inputs:
+    """The same with the columns of its public rows that are needed; SchemaError if one is not there."""
+    if inputs.public is None:
+        return inputs
+    features = list(types.columns) if inputs.formula is None else inputs.formula.inputs
+    needed = _with_filter(features, inputs.where)
+    return replace(inputs, public=inputs.public.chosen(types, needed, inputs.formula is None))
 
 
 def _with_filter(columns: Sequence[str], condition: Expression | None) -> list[str]:

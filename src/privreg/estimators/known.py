@@ -13,7 +13,7 @@ from privreg.data.schema import Schema
 from privreg.engines.base import OpenOptions, Source, Types
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
-from privreg.estimators.inputs import Inputs, usable_types
+from privreg.estimators.inputs import Inputs, usable_types, with_public_rows
 from privreg.estimators.settled import Public, as_used, settle
 from privreg.privacy.origin import UNKNOWN, Origin
 from privreg.privacy.receipt import unit_words
@@ -51,6 +51,11 @@ class Known:
         """What the target is called, if it has a name."""
         return self.inputs.target or self.types.target
 
+    def loaded(self) -> "Known":
+        """With public rows in memory, if there are any. What is wrong with their file shows here."""
+        public = self.inputs.public
+        return self if public is None else replace(self, inputs=replace(self.inputs, public=public.loaded()))
+
     @property
     def reads(self) -> bool:
         return self.schema is None
@@ -71,6 +76,7 @@ def look_at(inputs: Inputs, estimator: Any) -> Known:
     formula = inputs.formula
     with isolated():
         types = usable_types(inputs)
+        inputs = with_public_rows(inputs, types)
     public, schema = settle_for(types, estimator, formula)
     if schema is not None and schema.origin is not None:
         _check_origin(schema.origin, estimator, inputs.groups is not None)

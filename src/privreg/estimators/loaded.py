@@ -163,7 +163,9 @@ def load_model(path: str | PathLike[str]) -> PrivateLinearRegression | LoadedMod
 
 def _flagship(file: ModelFile) -> PrivateLinearRegression:
     record, budget = file.model, file.receipt.budget
-    fields(record, "k limits rows_per_person people n_records label terms theta estimates warnings")
+    public = isinstance(record, dict) and "public_rows" in record
+    known = "k limits rows_per_person people n_records label terms theta estimates warnings"
+    fields(record, known + " public_rows" * public)
     k = record["k"] if record["k"] == "auto" else whole(record["k"], "k", 1)
     limits = text(record["limits"], "limits")
     require(limits in LIMITS, "limits must be narrow or wide")
@@ -177,6 +179,7 @@ def _flagship(file: ModelFile) -> PrivateLinearRegression:
     model._set(WinsorisedModel.from_dict(record, rows), rows)
     _check_used(model._chosen(), file)
     model.n_records_ = number(record["n_records"], "n_records")
+    model.n_public_rows_ = whole(record["public_rows"], "public_rows", 1) if public else 0
     model.warnings_ = texts(record["warnings"], "warnings")
     return model
 

@@ -179,6 +179,13 @@ def _gaps(release: Release) -> str:
     return "A row that lacks a value the model needs gets no prediction."
 
 
+def _public_limit(rows: int) -> str:
+    return (
+        f"{rows:,} rows were passed as public and told the scales of columns. Nothing protects them. A part of the "
+        "private table would not be protected if it were passed as public."
+    )
+
+
 def _limits(release: Release, context: Context) -> list[Content]:
     unused = "No ledger was used for this fit." if context.ledger_known else ""
     ledger = "The ledger adds up those that use it." if context.ledger else unused
@@ -196,6 +203,7 @@ def _limits(release: Release, context: Context) -> list[Content]:
                 f"{_covered(release.receipt)} The records themselves still need protection, and so does the computer. "
                 "Running time is not protected.",
                 "Column names and types, declared levels and ranges, and all settings count as public.",
+                *([_public_limit(release.public_rows)] if release.public_rows else []),
                 f"The model is linear{within}. Coefficients show associations in these records, not causes.",
                 *([errors] if release.has_errors else []),
             ]

@@ -27,6 +27,11 @@ def range_note(ends: tuple[float, float]) -> str:
     return f"Predictions lie between {number(ends[0])} and {number(ends[1])}."
 
 
+def public_note(rows: int) -> str:
+    """The note about what public rows told."""
+    return f"Centres, spreads and correlations of columns come from {rows:,} public rows, which nothing protects."
+
+
 @dataclass(frozen=True)
 class Coefficient:
     """One feature of a model, in the units of the data. None where the method does not tell."""
@@ -85,6 +90,7 @@ class Release:
     saved: Saved | None = None
     origin: Origin | None = None  # the release that levels and counts come from; None if all were declared
     typed: list[str] = field(default_factory=list)  # columns whose levels their types told: nothing protects these
+    public_rows: int = 0  # that tell about the columns: nothing protects these
 
     @property
     def earlier(self) -> Origin | None:
@@ -131,6 +137,7 @@ class Release:
             "intercept": asdict(self.intercept),
             "prediction_range": self.prediction_range,
             "records": self.records,
+            "public_rows": self.public_rows,
             "statistics": None if self.statistics is None else self.statistics.to_dict(),
             "notes": self.notes,
             "warnings": self.warnings,

@@ -13,10 +13,10 @@ sizes = st.one_of(st.sampled_from([0.0, 49.9, 50.0, 150.0, 1e9]), st.floats(0.1,
 
 
 @settings(max_examples=500)
-@given(sizes, st.integers(0, 3000), st.one_of(st.none(), st.integers(1, 2000)), st.floats(0, 1))
-def test_shares_add_up_to_one(size, available, wanted, known):
+@given(sizes, st.integers(0, 3000), st.one_of(st.none(), st.integers(1, 2000)), st.floats(0, 1), st.booleans())
+def test_shares_add_up_to_one(size, available, wanted, known, public):
     """Of all that a fit may do: added exactly they are 1 up to rounding, far below the 1e-9 that is held back."""
-    schedule = make_schedule(size, available, wanted, int(known * available))
+    schedule = make_schedule(size, available, wanted, int(known * available), public)
     parts = [COUNT, schedule.target_median, schedule.target_histogram, schedule.target_mean, schedule.recount]
     parts += [schedule.selection, *schedule.lengths, schedule.quality, schedule.quality, *schedule.phases]
     if schedule.unknown:  # each column has its own, and there are no more than that
@@ -37,3 +37,15 @@ def test_parts_of_the_phases(size, columns):
     assert len(phases) == len(products) == 3
     assert sum(phases) == pytest.approx(1, abs=1e-12)
     assert all(0 < parts_for(share) < 1024 for share in products)
+
+
+@given(sizes, st.integers(1, 300))
+def test_public_rows_leave_the_choice_of_columns_and_save_their_scales(size, available):
+    without, schedule = make_schedule(size, available, None), make_schedule(size, available, None, public=True)
+    assert (schedule.columns, schedule.capacity) == (without.columns, without.capacity)
+    assert schedule.target == without.target
+    assert schedule.medians == schedule.histograms == schedule.unknown == 0
+    if schedule.columns:
+        assert sum(schedule.phases) > sum(without.phases)
+        assert [phase / sum(schedule.phases) for phase in schedule.phases] == pytest.approx([0.10, 0.40, 0.50])
+        assert schedule.products == (0.10, 0.30, 0.12)

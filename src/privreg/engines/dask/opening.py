@@ -98,6 +98,9 @@ class DaskFrames(Kind):
 
         return DaskPartitions(client, frame, layout, number_rows, options)
 
+    def load(self, X: Any) -> Any:
+        return unconverted(X).compute()
+
     def map(self, X: Any, predict: Callable[[Any], Any], columns: Sequence[str]) -> Any:
         """The predictions, with the partitions of the frame: a series, or a frame of several columns."""
         X = unconverted(X)
@@ -121,6 +124,9 @@ class ClusterFiles(Kind):
     def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
         table, groups = ParquetFiles().take(X.table, columns, groups)
         return replace(X, table=table), groups
+
+    def load(self, X: Any) -> Any:
+        return ParquetFiles().load(X.table)
 
     def types(self, X: Any, y: Any, groups: Any) -> Types:
         return file_types(X.table, y, groups)

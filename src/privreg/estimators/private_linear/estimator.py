@@ -1,10 +1,10 @@
 """`PrivateLinearRegression`: the estimator with nothing to choose."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,14 +15,19 @@ from privreg.data.labels import labelled_frame, row_labels
 from privreg.data.schema import Schema
 from privreg.data.tables import Table
 from privreg.engines.base import Engine, Source
+from privreg.engines.memory import MemoryEngine
 from privreg.engines.registry import kind_of
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
+from privreg.estimators.dry_run import Check
+from privreg.estimators.inputs import read_inputs
 from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.inference import Inference, quantile
 from privreg.estimators.private_linear.model import WinsorisedModel
+from privreg.estimators.private_linear.public import FEWEST_ROWS
 from privreg.estimators.private_linear.readable import ReadableModel
+from privreg.estimators.public_rows import public_rows
 from privreg.estimators.reading import ADAPTIVE
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes
@@ -31,10 +36,11 @@ from privreg.estimators.spending import Spending
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget, check_delta, less_delta, reserved_delta
 from privreg.privacy.events import Gaussian
-from privreg.results.release import Release, range_note
+from privreg.results.release import Release, public_note, range_note
 
 INTERVAL = ("prediction", "lower", "upper")
 LIMITS = ("narrow", "wide")
+TOO_FEW_PUBLIC = f"The public rows were not used: fewer than {FEWEST_ROWS} of them are complete."
 
 
 @dataclass(eq=False, repr=False)
@@ -128,6 +134,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         Names of the features (or their numbers, for an array) in the order chosen.
     n_records_ : float
         A cautious (low) private estimate of the number of records.
+    n_public_rows_ : int
+        The number of public rows that centres, spreads and correlations of columns come from; 0 if there are none.
     warnings_ : list of str
         Plain sentences about what may be wrong with this fit, from released values only.
     receipt_ : Receipt
@@ -165,6 +173,84 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     def _chosen(self) -> list[int]:
         """The columns of the model in the order chosen."""
         return list(dict.fromkeys(term.column for term in self.model_.terms if term.sure))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        formula: str | None = None,
+        where: str | None = None,
+        public: Any = None,
+    ) -> Self:
+        """Fit to a table. Spends the budget.
+
+        Parameters
+        ----------
+        X : array, data frame or file
+            The table: one row for each record.
+        y : array, series, str or None, default None
+            The target, or the name of its column in X. Not needed with a `formula`.
+        groups : array, series, str or None, default None
+            The person that each record belongs to, or the name of that column in X. The guarantee is then for adding or
+            removing a whole person. `rows_per_person` of each person's records are used, chosen at random; records
+            without a person are left out.
+        formula : str or None, default None
+            Target and terms of the model, as in R and statsmodels: "log(pay) ~ age + I(age**2) + C(region) + sex:educ".
+        where : str or None, default None
+            A condition that records must meet to be used: "age >= 18 and region != 'X'".
+        public : array, data frame, file or None, default None
+            Rows that are no secret, with the feature columns of X, such as last year's open sample or a census extract.
+            Centres, spreads and correlations of columns are taken from them, and the whole budget goes to the rest.
+            Nothing protects these rows: a part of the private table is not public. Their target, if they have one, is
+            not used.
+
+        Returns
+        -------
+        self
+        """
+        self._warn_if_weak()
+        self._fit(replace(read_inputs(X, y, groups, formula, where), public=public_rows(public, X)))
+        self._tell()
+        return self
+
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        formula: str | None = None,
+        where: str | None = None,
+        public: Any = None,
+    ) -> Check:
+        """A dry run: what `fit` would do, what it would cost, and what would be left in the ledger.
+
+        Reads no record, spends nothing and sets nothing. Raises what `fit` would raise before it spends. The parameters
+        are those of `fit`.
+
+        Parameters
+        ----------
+        X : array, data frame or file
+            The table.
+        y : array, series, str or None, default None
+            The target, or the name of its column in X.
+        groups : array, series, str or None, default None
+            The person that each record belongs to, or the name of that column in X.
+        formula : str or None, default None
+            Target and terms of the model.
+        where : str or None, default None
+            A condition that records must meet to be used.
+        public : array, data frame, file or None, default None
+            Rows that are no secret.
+
+        Returns
+        -------
+        Check
+            The columns, as far as types and declarations tell, and the cost. Prints as text.
+        """
+        return self._checked(replace(read_inputs(X, y, groups, formula, where), public=public_rows(public, X)))
 
     def predict(self, X: Any, *, inverse: bool = False, interval: float | None = None) -> Any:
         """Predict the target for each row; NaN where a value that the model needs is missing.
@@ -261,12 +347,21 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         schema = known.completed(schema)
         engine = spending.records(source, schema, people)
         wanted = None if self.k == "auto" else int(self.k)
-        fitted = fit(account, engine, wanted, self.max_rows_for_selection, wide=self.limits == "wide")
-        self.n_records_ = fitted.records
+        public = self._public_rows(known, schema)
+        fitted = fit(account, engine, wanted, self.max_rows_for_selection, wide=self.limits == "wide", public=public)
+        self.n_records_, self.n_public_rows_ = fitted.records, 0 if public is None else public.n_records
         told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted, _count_noise(account))]
+        told += [TOO_FEW_PUBLIC] if public is None and known.inputs.public is not None else []
         self.warnings_ = told + fitted.warnings
         self._set(fitted.model.placed([feature.row for feature in engine.features]), len(schema.rows))
         self._remember(schema)
+
+    def _public_rows(self, known: Known, schema: Schema) -> MemoryEngine | None:
+        """Public rows, if there are any and enough of them."""
+        if known.inputs.public is None:
+            return None
+        rows = known.inputs.public.read(schema, known.inputs.where, self.n_jobs)
+        return rows if rows.n_records >= FEWEST_ROWS else None
 
     def _set(self, model: WinsorisedModel, columns: int) -> None:
         """The attributes that follow from the model."""
@@ -299,6 +394,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
             saved=saved(self, target, self._saved()),
             origin=self.schema_.origin,
             typed=self.schema_.typed,
+            public_rows=self.n_public_rows_,
         )
 
     def _saved(self) -> dict[str, Any]:
@@ -309,6 +405,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
             "rows_per_person": int(self.rows_per_person),
             "people": self.receipt_.protects_people,
             "n_records": float(self.n_records_),
+            **({"public_rows": self.n_public_rows_} if self.n_public_rows_ else {}),
             **self.model_.to_dict(),
             "warnings": self.warnings_,
         }
@@ -324,6 +421,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         ]
         if self.limits == "wide":
             facts.append("Limits are wide: coefficients are closer to plain least squares, and intervals are wider.")
+        if self.n_public_rows_:
+            facts.append(public_note(self.n_public_rows_))
         facts += self._about_columns(self._chosen())
         return facts
 

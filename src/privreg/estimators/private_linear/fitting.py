@@ -11,10 +11,12 @@ import numpy as np
 
 from privreg._format import listed
 from privreg.engines.base import TARGET, Engine, Ranking
+from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.design import unexplained
 from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
+from privreg.estimators.private_linear.public import whiten
 from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spread, widened
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
@@ -62,12 +64,14 @@ def fit(
     most_rows: int | None = None,
     *,
     wide: bool = False,
+    public: MemoryEngine | None = None,
 ) -> Fitted:
     """Spend the budget on a model of at most `wanted` columns, chosen by samples of about `most_rows` records.
 
-    With `wide` limits, values are winsorised far out only.
+    With `wide` limits, values are winsorised far out only. What `public` rows tell about the columns is not asked of
+    the records.
     """
-    setting = count_records(account, engine, wanted, most_rows, wide)
+    setting = count_records(account, engine, wanted, most_rows, wide, public)
     state = read_target(setting)
     constant = not setting.schedule.columns or not state.spread.sure
     state = settle_for_a_constant(setting, state) if constant else regress(setting, centred(setting, state))
@@ -87,9 +91,12 @@ def warnings(setting: Setting, state: State) -> list[str]:
     if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
         texts.append(NO_CENTRE)
     features = setting.engine.features
-    if state.lost:
-        names = listed([features[j].name for j in state.lost])
-        value = "this value" if len(state.lost) == 1 else "these values"
+    if untold := [features[j].name for j in state.lost if features[j].category is None]:
+        its = "its scale" if len(untold) == 1 else "their scales"
+        texts.append(f"{listed(untold)}: the public rows hardly vary there and do not tell {its}; left out.")
+    if rare := [features[j].name for j in state.lost if features[j].category is not None]:
+        names = listed(rare)
+        value = "this value" if len(rare) == 1 else "these values"
         texts.append(f"{names}: too few records at this budget have {value}, or nearly all do; left out.")
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
         its, it, varies = (
@@ -105,7 +112,12 @@ def warnings(setting: Setting, state: State) -> list[str]:
 
 
 def count_records(
-    account: AdaptiveAccount, engine: Engine, wanted: int | None, most_rows: int | None, wide: bool
+    account: AdaptiveAccount,
+    engine: Engine,
+    wanted: int | None,
+    most_rows: int | None,
+    wide: bool,
+    public: MemoryEngine | None = None,
 ) -> Setting:
     """A noisy count, and the schedule that follows from it. If it allows only a constant, records are counted again."""
     mu_squared = account.mu_squared * (1 - 1e-9)  # rounding of single events must not add up to more
@@ -114,12 +126,12 @@ def count_records(
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
     size = records * sqrt(mu_squared)
     known = sum(feature.share is not None for feature in engine.features)
-    schedule = make_schedule(size, len(engine), wanted, known)
+    schedule = make_schedule(size, len(engine), wanted, known, public is not None)
     kept = KEPT_ALL if most_rows is None else rate_for(most_rows, records)
     if not schedule.columns:
         again = plan_noisy_count("count the records again", schedule.recount * mu_squared)
         counted = records = max(noisy_count(account, again, engine.n_records), SMALLEST_COUNT)
-    return Setting(account, engine, mu_squared, counted, records, size, schedule, kept, wide)
+    return Setting(account, engine, mu_squared, counted, records, size, schedule, kept, wide, public)
 
 
 # ---- the target
@@ -207,7 +219,7 @@ def regress(setting: Setting, state: State) -> State:
         if phase == 1 and later:
             left = [j for j in left if j not in chosen]
             state = add_columns(setting, state, choose(setting, state, left, later, ranking))
-        state = grow(state)
+        state = grow(state) if setting.public is None else whiten(setting.public, state)
         state = newton(setting, moments(setting, state, phase))
     if not state.terms:  # no column has a scale
         return replace(state, model=_constant(state.target))

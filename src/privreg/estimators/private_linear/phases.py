@@ -11,9 +11,9 @@ import numpy as np
 
 from privreg._types import Float64
 from privreg.estimators.private_linear.design import Phase
-from privreg.estimators.private_linear.state import Released, Setting, State
+from privreg.estimators.private_linear.state import Expected, Released, Setting, State
 from privreg.mechanisms.lengths import Lengths, noisy_lengths, plan_lengths
-from privreg.mechanisms.moments import parts_for, plan_moments, release_moments
+from privreg.mechanisms.moments import Moments, parts_for, plan_moments, release_moments
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 CLIPS = 2.0 ** (np.arange(-6, 7) / 2)  # candidates for the clip of residuals, in units of the first phase's
@@ -99,12 +99,23 @@ def grow(state: State) -> State:
 def newton(setting: Setting, state: State) -> State:
     """A regularised Newton step, and the frame in which the products look like n times the identity."""
     moments = state.released[-1].moments
-    raw, vectors = np.linalg.eigh(moments.products)
+    products, noise = moments.products, moments.product_noise
+    if state.expected is not None:
+        products, noise = pooled(state.expected, moments, setting.records)
+    raw, vectors = np.linalg.eigh(products)
     raw = np.maximum(raw, 0)
-    values = raw + RIDGE * moments.product_noise * sqrt(len(state.theta))
+    values = raw + RIDGE * noise * sqrt(len(state.theta))
     return replace(
         state,
         theta=state.theta + state.frame @ (vectors @ ((vectors.T @ moments.gradient) / values)),
         frame=state.frame @ (vectors / np.sqrt(values / setting.records)),
         squares=float((raw / values).sum()),
+        expected=None if state.expected is None else Expected(raw / values, noise / setting.records),
     )
+
+
+def pooled(expected: Expected, moments: Moments, records: float) -> tuple[Float64, float]:
+    """Noisy products put together with what was expected of them, weighted by their errors; the error of the result."""
+    error = records * expected.error
+    weight = moments.product_noise**2 / (moments.product_noise**2 + error**2)  # of what was expected
+    return (1 - weight) * moments.products + weight * records * np.diag(expected.squares), sqrt(weight) * error

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 from privreg.data.features import Feature
 from privreg.engines.base import PreparedColumns
+from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.model import Scale, Term
+from privreg.estimators.private_linear.public import public_median, public_spread, with_public_share
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.totals import Column
 from privreg.kernels.values import Distances
@@ -33,11 +35,18 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
     """Terms for these columns.
 
     Of levels it is known how many records have them, and that is their scale; levels that hardly any record has, or
-    nearly all have, are left out.
+    nearly all have, are left out. Public rows tell both, if there are any; columns that do not vary there are left out.
     """
-    features = setting.engine.features
-    searched = [j for j in chosen if features[j].share is None]
-    found = dict(zip(searched, _scales(setting, searched), strict=True))
+    rows = setting.public
+    features = {j: setting.engine.features[j] for j in chosen}
+    if rows is None:
+        searched = [j for j in chosen if features[j].share is None]
+        found = dict(zip(searched, _scales(setting, searched), strict=True))
+    else:
+        levels = [j for j in chosen if features[j].category is not None]
+        features |= {j: with_public_share(rows, j, features[j]) for j in levels}
+        scales = {j: _public_scale(setting, rows, j) for j in chosen if j not in levels}
+        found = {j: scale for j, scale in scales.items() if scale.spread.sure}
     terms: list[tuple[Term, float]] = []
     lost: list[int] = []
     for j in chosen:
@@ -64,6 +73,21 @@ def level_scale(feature: Feature) -> Scale | None:
     return Scale(share, max(share, 1 - share), sqrt(share * (1 - share)))
 
 
+def _public_scale(setting: Setting, rows: MemoryEngine, column: int) -> _Found:
+    """The scale of a column in the public rows."""
+    feature = setting.engine.features[column]
+    centre = public_median(rows, column) if feature.centre is None else feature.centre
+    low, high = feature.range or (-float("inf"), float("inf"))
+    centre = min(max(centre, low), high)
+    spread = public_spread(rows, column, centre, _most(setting, feature))
+    return _Found(_bounded(feature, Scale(centre, spread.limit, spread.unit)), spread)
+
+
+def _most(setting: Setting, feature: Feature) -> float:
+    """Standard deviations that the limit of a column may have."""
+    return FEATURE_LIMIT * widened(setting) / sqrt(max(feature.part, RAREST))
+
+
 def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
     """Of each column the scale.
 
@@ -79,7 +103,7 @@ def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
     found = []
     for j, values, centre in zip(columns, prepared, centres, strict=True):
         row = features[j].row
-        most = FEATURE_LIMIT * widened(setting) / sqrt(max(features[j].part, RAREST))
+        most = _most(setting, features[j])
         spread = find_spread(setting, f"spread of column {row}", values, centre, part, most, row)
         found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found

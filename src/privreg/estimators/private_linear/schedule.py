@@ -36,6 +36,8 @@ FEW_PHASES, MANY_PHASES = (0.25, 0.25, 0.50), (0.30, 0.25, 0.45)
 FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.45
 LAST_PRODUCTS = 0.12
 MANY = (0.02, 0.06)
+# If public rows give the first frame, the first phase has to tell only what to choose next.
+PUBLIC_PHASES, PUBLIC_PRODUCTS = (0.10, 0.40, 0.50), (0.10, 0.30, LAST_PRODUCTS)
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,11 @@ class Schedule:
         return COUNT + self.target + self.recount + columns + regression
 
 
-def make_schedule(size: float, available: int, wanted: int | None, known: int = 0) -> Schedule:
+def make_schedule(size: float, available: int, wanted: int | None, known: int = 0, public: bool = False) -> Schedule:
     """For data of this size with `available` columns, of which a user wants at most `wanted`.
 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
+    With `public` rows no scale has to be found.
     """
     if size < SMALLEST_SIZE or not available:
         median, histogram, recount = CONSTANT
@@ -82,7 +85,7 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
     if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
         columns = available
     columns = min(columns, wanted or columns)
-    unknown = min(columns, available - known)
+    unknown = 0 if public else min(columns, available - known)
     median, histogram, mean = (
         min(max((enough / size) ** 2, low), high)
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
@@ -97,7 +100,7 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
     if needed > medians + histograms:
         regression += medians + histograms - needed
         medians = histograms = needed / 2
-    crowded = phase_shares(size, columns)
+    crowded = (PUBLIC_PHASES, PUBLIC_PRODUCTS) if public else phase_shares(size, columns)
     left = rest * regression
     return Schedule(
         columns,

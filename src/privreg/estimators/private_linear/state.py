@@ -1,11 +1,13 @@
 """What a fit knows: what is fixed from the count of the records on, and what each phase hands to the next."""
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from privreg._types import Float64
 from privreg.engines.base import Engine
+from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.design import Design
 from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
 from privreg.estimators.private_linear.schedule import Schedule
@@ -28,6 +30,7 @@ class Setting:
     schedule: Schedule
     kept: int  # of 2³² words: those that keep a record in a sample for choosing
     wide: bool  # whether values are winsorised far out only
+    public: MemoryEngine | None = None  # rows that are no secret, and tell about the columns
 
     def share(self, part: float) -> float:
         """μ² of this part of the budget."""
@@ -45,6 +48,13 @@ class Released:
     excess: float  # Σ (|u|·|r| − clip)⁺ over the records, as far as a histogram tells
 
 
+class Expected(NamedTuple):
+    """What public rows tell of the products in a frame before these are released: a diagonal matrix."""
+
+    squares: Float64  # for one record
+    error: float  # standard deviation of an entry
+
+
 @dataclass(frozen=True)
 class State:
     """What has been released so far: the target's scale, the columns', and a model in a well-conditioned frame."""
@@ -56,6 +66,7 @@ class State:
     squares: float = 1.0  # mean squared norm of a record in the frame
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))
+    expected: Expected | None = None  # of the products in the frame
     released: tuple[Released, ...] = ()  # by each phase
     radius: float = 1.0  # to which the last phase shrank rows
     usual: float = 1.0  # root mean square of rows there

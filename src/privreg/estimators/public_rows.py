@@ -1,0 +1,102 @@
+"""Rows that are no secret, as a fit is given them: their columns are checked, then they are read as the records are.
+
+Errors come from names and types. No value raises, and nothing here looks at a private record.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from privreg._isolation import isolated
+from privreg.data.expressions import Expression
+from privreg.data.raw import OTHER_TYPE, TEXT, ColumnType
+from privreg.data.schema import BOOLEAN, NUMBER, Schema
+from privreg.data.tables import read_frame, read_table, rows_as_array
+from privreg.engines.base import Types
+from privreg.engines.memory import MemoryEngine, rows_that
+from privreg.engines.registry import kind_of
+from privreg.errors import SchemaError
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """Public rows, and the names of all columns that the private table has: None for an array."""
+
+    table: Any
+    names: tuple[str, ...] | None
+    semicolons: bool = False  # whether these are between the cells of their file
+
+    def chosen(self, types: Types, needed: Sequence[str], strict: bool) -> "PublicRows":
+        """With the columns that are needed; SchemaError unless they are there and of the types of the private table.
+
+        With `strict`, a column that the private table does not have is an error, too.
+        """
+        kind = kind_of(self.table)
+        names = kind.names(self.table)
+        if names is None or self.names is None:
+            return self._as_array(names, len(types.columns))
+        for name in needed:
+            if name not in names:
+                raise SchemaError(f"the public rows have no column {name!r}, which the table has")
+        for name in names if strict else ():
+            if name not in self.names:
+                raise SchemaError(
+                    f"the public rows have a column {name!r}, which the table does not have; leave it out"
+                )
+        numbers = [name for name in needed if types.all[name].kind == NUMBER]
+        table = kind.take(kind.as_numbers(self.table, numbers), needed, None)[0]
+        own = kind_of(table).types(table, None, None)
+        for name in needed:
+            _check_type(name, own.all[name], types.all[name])
+        return replace(self, table=table, semicolons=own.semicolons)
+
+    def _as_array(self, names: Sequence[str] | None, width: int) -> "PublicRows":
+        """Columns are found by their places."""
+        if names is not None:
+            raise SchemaError("the table has no column names, so the public rows must be an array as well")
+        if self.names is not None:
+            raise SchemaError("the public rows have no column names, but the table has; pass a data frame")
+        found = read_frame(self.table).shape[1]
+        if found != width:
+            raise SchemaError(f"the public rows have {found} columns, but the table has {width}")
+        return self
+
+    def loaded(self) -> "PublicRows":
+        """In memory."""
+        with isolated():
+            return replace(self, table=kind_of(self.table).load(self.table))
+
+    def read(self, schema: Schema, where: Expression | None, n_jobs: int | None) -> MemoryEngine:
+        """The complete rows that meet the condition, with features as in the fit. They have no target."""
+        with isolated():
+            table = read_table(self.table, schema)
+            target = np.zeros(table.n_rows)
+            if where is not None:
+                target[~rows_that(self.table, where, ",." if self.semicolons else ".,")] = np.nan
+            return MemoryEngine(table, target, n_jobs)
+
+
+def public_rows(public: Any, X: Any) -> PublicRows | None:
+    """Public rows as they were given, for this private table."""
+    if public is None:
+        return None
+    if public is X:
+        raise ValueError("public is the private table itself; public rows must come from elsewhere")
+    names = kind_of(X).names(rows_as_array(X))
+    return PublicRows(rows_as_array(public), None if names is None else tuple(names))
+
+
+def _check_type(name: str, public: ColumnType, private: ColumnType) -> None:
+    """Text may hold anything; otherwise types must agree."""
+    if public.kind == OTHER_TYPE:
+        raise SchemaError(
+            f"column {name!r} of the public rows is of type {public.words}, which cannot be used; convert it to "
+            "numbers or text"
+        )
+    kinds = {NUMBER if kind == BOOLEAN else kind for kind in (public.kind, private.kind)}
+    if len(kinds - {TEXT, OTHER_TYPE}) > 1:
+        raise SchemaError(
+            f"column {name!r} is of type {public.words} in the public rows, but of type {private.words} in the table"
+        )

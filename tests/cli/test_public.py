@@ -1,0 +1,53 @@
+"""`privreg fit --public FILE`: rows that are no secret."""
+
+import json
+
+import pytest
+
+from commands import refused, run
+from fit_command import BUDGET, fit
+
+DATA = ("--target", "pay", *BUDGET)
+
+
+@pytest.fixture(scope="module")
+def public(people, tmp_path_factory):
+    file = tmp_path_factory.mktemp("public") / "open.csv"
+    people.head(400).drop(columns=["pay", "family"]).to_csv(file, index=False)
+    return file
+
+
+def test_fit_says_what_was_public(folder, public, tmp_path):
+    out = tmp_path / "model.json"
+    result = fit(folder / "people.csv", "--public", public, "--out", out, "--report", tmp_path / "report.html")
+    note = "Centres, spreads and correlations of columns come from 400 public rows"
+    assert note in " ".join(result.stdout.split())
+    assert note in (tmp_path / "report.html").read_text()
+    assert json.loads(out.read_text())["model"]["public_rows"] == 400
+
+
+@pytest.mark.parametrize("data", ["people.parquet", "people.tsv"])
+def test_files_of_different_kinds(folder, public, data):
+    assert json.loads(fit(folder / data, "--public", public, "--json").stdout)["public_rows"] == 400
+
+
+def test_check_says_it(folder, public):
+    told = run("check", folder / "people.csv", *DATA, "--public", public, "--drop", "name,family").stdout
+    assert "would come from the public rows" in " ".join(told.split())
+
+
+def test_formula_and_filter(folder, public):
+    given = ("pay ~ age + log(school + 20)", *BUDGET, "--where", "age > 30", "--public", public, "--json")
+    assert 200 < json.loads(run("fit", folder / "people.csv", *given).stdout)["public_rows"] < 400
+
+
+def test_mistakes(folder, public, tmp_path):
+    data = folder / "people.csv"
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("age,skool\n1,2\n")
+    chosen = ("--features", "age,school")
+    assert "no column 'school'" in refused("fit", data, *DATA, *chosen, "--public", wrong)
+    assert "--public: this is DATA itself" in refused("fit", data, *DATA, *chosen, "--public", data)
+    assert "K-BAS cannot use public rows" in refused("fit", data, *DATA, "--method", "K-BAS", "--public", public)
+    assert "nothing.csv" in refused("fit", data, *DATA, *chosen, "--public", tmp_path / "nothing.csv")
+    assert "same file" in refused("fit", data, *DATA, "--public", public, "--out", public, "--force")
