@@ -8,7 +8,8 @@ clipped to [−1, 1]. Files whose names end in PARTIAL or NUMONLY are not the pa
 without them. Noise is seeded, from the same discrete laws as the private one, so that a run can be repeated.
 
 An ablation changes one thing. Its effect is the change of the mean, given with the smallest and largest effect found
-when each data set is left out in turn, so that no single one can carry it.
+when each data set is left out in turn, so that no single one can carry it. An oracle is told for nothing what the
+method has to pay for: what it gains is the most that a better way to find this out could.
 """
 
 import argparse
@@ -44,6 +45,7 @@ def ablations() -> dict[str, Patch]:
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
     from privreg.mechanisms import spread
+    from privreg.mechanisms.screening import screening_scores
 
     def constants(**values: Any) -> Patch:
         modules = (finish, fitting, phases, scales, schedule, spread)
@@ -63,8 +65,23 @@ def ablations() -> dict[str, Patch]:
             result += coefficients[j] * table[int(j)]
         return result
 
+    def choose_exactly(account: Any, events: list[Any], pairs: Any, n_records: int) -> NDArray[np.int64]:  # noqa: ARG001
+        return np.argsort(-screening_scores(pairs, n_records), kind="stable")[: len(events)]
+
+    def scale_exactly(setting: Setting, columns: list[int]) -> list[Any]:
+        return [scales._public_scale(setting, setting.engine, j) for j in columns]  # type: ignore[arg-type]
+
+    def know_columns(self: PrivateLinearRegression, X: Any, y: Any, fit: Any = PrivateLinearRegression.fit) -> Any:
+        return fit(self, X, y, public=X.copy())
+
     halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
+    choices = {"SELECTION": 1e-9, "screen": choose_exactly}
+    known = {"MEDIANS": 1e-9, "HISTOGRAMS": 1e-9, "COLUMN_SCALES": (0, 0.4), "_scales": scale_exactly}
     return {
+        "ORACLE, not private: exact choice of columns": constants(**choices),
+        "ORACLE, not private: exact scales of columns": constants(**known),
+        "ORACLE, not private: exact choice and scales": constants(**choices, **known),
+        "ORACLE, not private: scales and products known": lambda: setattr(PrivateLinearRegression, "fit", know_columns),
         "zCDP instead of Gaussian DP": in_zcdp,
         "two phases, all columns chosen by the target": constants(FEW_PHASES=halves, MANY_PHASES=halves, LATER=0.0),
         "all columns chosen by the target": constants(LATER=0.0),
@@ -76,7 +93,9 @@ def ablations() -> dict[str, Patch]:
         "the target's limit never above 6 deviations": constants(TARGET_SIZE=np.inf),
         "predictions not winsorised": lambda: setattr(WinsorisedModel, "predict", predict_unclipped),
         "no mean of the target": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
-        "constant below S = 30 instead of 50": constants(SMALLEST_SIZE=30),
+        "constant below S = 60 instead of 40": constants(SMALLEST_SIZE=60),
+        "as many columns at small S as the power of 2/3 gives": constants(SCARCE=np.inf),
+        "scales of columns get no more at small S": constants(COLUMN_SCALES=(0, 0.4)),
         "radius not adapted": constants(SMALLEST_SQUARE=1.0),
         "radius never wider than in the first phase": constants(WIDEST=phases.RADIUS),
         "the first phase's clip at every size": constants(CLIP_SIZE=np.inf),

@@ -78,7 +78,7 @@ def summary_of(medians: dict[str, dict[str, float]], trials: int) -> dict[str, A
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
-    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--trials", type=int, default=20)
     args = parser.parse_args()
     files = sorted(args.data.glob("*.parquet"), key=lambda file: -file.stat().st_size)
     with ProcessPoolExecutor() as pool:
