@@ -38,6 +38,8 @@ DELTA = 1e-5
 
 Patch = Callable[[], None]
 
+FIT = PrivateLinearRegression.fit
+
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
@@ -71,8 +73,8 @@ def ablations() -> dict[str, Patch]:
     def scale_exactly(setting: Setting, columns: list[int]) -> list[Any]:
         return [scales._public_scale(setting, setting.engine, j) for j in columns]  # type: ignore[arg-type]
 
-    def know_columns(self: PrivateLinearRegression, X: Any, y: Any, fit: Any = PrivateLinearRegression.fit) -> Any:
-        return fit(self, X, y, public=X.copy())
+    def know_columns(self: PrivateLinearRegression, X: Any, y: Any) -> Any:
+        return FIT(self, X, y, public=X.copy())
 
     halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
     choices = {"SELECTION": 1e-9, "screen": choose_exactly}

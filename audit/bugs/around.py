@@ -9,6 +9,7 @@ import privreg.estimators.sub_lasso
 from audit.bugs.bug import BAS, FLAGSHIP, TUKEY, Bug, changing
 from privreg.data import tables
 from privreg.engines import memory
+from privreg.engines.base import TARGET
 from privreg.estimators.dp_kendall import DPKendall
 from privreg.estimators.private_linear import fitting, phases, scales
 from privreg.kernels.totals import total_of
@@ -29,6 +30,15 @@ def _true_lower_count(account: Account, step: Any, n: int, failure: float = 1e-4
 def _true_median(account: Account, step: Any, values: Any) -> float:
     median.noisy_median(account, step, values)
     return float(np.median(total_of(values, np.ndarray.tolist))) if values.size else 0.0
+
+
+_find_shift = fitting.find_shift
+
+
+def _clip_at_the_farthest(setting: Any, median: float, spread: Any, clip: float, part: float) -> float:
+    values = np.array(total_of(setting.engine.column(TARGET), np.ndarray.tolist))
+    farthest = float(np.abs(values - median).max(initial=clip)) if setting.engine.n_records else clip
+    return _find_shift(setting, median, spread, max(farthest, clip), part)
 
 
 def _even_groups(self: Account, records: int, groups: int) -> Any:
@@ -145,6 +155,12 @@ BUGS = {
         changing((phases, "noisy_lengths", _true_lengths)),
         "PrivateLinearRegression, k",
         "release",
+    ),
+    "clip at the farthest": Bug(
+        "the mean of a constant's target, clipped at the distance of the farthest record",
+        changing((fitting, "find_shift", _clip_at_the_farthest)),
+        "PrivateLinearRegression, few records",
+        "statistics",
     ),
     "radius from n": Bug(
         "rows shrunk to a radius that grows with the true count",

@@ -20,6 +20,7 @@ from privreg.mechanisms.spread import (
     SURE,
     noisy_histogram,
     plan_histogram,
+    read_both,
     read_spread,
 )
 from privreg.privacy.account import AdaptiveAccount
@@ -237,3 +238,25 @@ def test_winsorising_is_clipping_then_rounding(values, centre, limit):
         alone = np.zeros(1, np.int16)
         winsorise(np.array([value]), centre, limit, alone)
         assert alone[0] == got
+
+
+@given(hnp.arrays(float, (2, BINS), elements=st.floats(-1e6, 1e6)), st.floats(0.1, 1e3), st.floats(0.1, 1e3))
+def test_two_histograms_are_read_as_one(histograms, first, second):
+    """Weighted by how little noise they have; and what both say is said with less noise."""
+    one, other = (read_spread(h, s, 1000.0, 6.0) for h, s in zip(histograms, (first, second), strict=True))
+    both = read_both(one, other, 1000.0, 6.0)
+    mean = np.average(histograms, axis=0, weights=[first**-2.0, second**-2.0])
+    np.testing.assert_allclose(both.counts, mean, rtol=1e-9, atol=1e-6)
+    assert both.noise == pytest.approx((first**-2.0 + second**-2.0) ** -0.5)
+    again = read_spread(both.counts, both.noise, 1000.0, 6.0)
+    assert (again.limit, again.unit, again.sure) == (both.limit, both.unit, both.sure)
+
+
+def test_two_looks_are_surer_than_one():
+    histogram = np.zeros(BINS)
+    histogram[100] = 40.0
+    one = read_spread(histogram, 10.0, 100.0, 6.0)
+    assert not one.sure
+    both = read_both(one, one, 100.0, 6.0)
+    assert both.sure
+    assert both.limit == one.limit

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule, phase_shares
 from privreg.mechanisms.moments import parts_for
 
-sizes = st.one_of(st.sampled_from([0.0, 49.9, 50.0, 150.0, 1e9]), st.floats(0.1, 1e6))
+sizes = st.one_of(st.sampled_from([0.0, 39.9, 40.0, 150.0, 1e9]), st.floats(0.1, 1e6))
 
 
 @settings(max_examples=500)
@@ -49,3 +49,17 @@ def test_public_rows_leave_the_choice_of_columns_and_save_their_scales(size, ava
         assert sum(schedule.phases) > sum(without.phases)
         assert [phase / sum(schedule.phases) for phase in schedule.phases] == pytest.approx([0.10, 0.40, 0.50])
         assert schedule.products == (0.10, 0.30, 0.12)
+
+
+@pytest.mark.parametrize(
+    ("size", "columns"), [(39.9, 0), (40, 3), (100, 3), (200, 7), (390, 14), (400, 14), (1000, 26), (1e7, 1000)]
+)
+def test_columns_that_the_data_can_carry(size, columns):
+    """In proportion to S while it is small, then to its power of 2/3; three at least."""
+    assert make_schedule(size, 2000, None).columns == columns
+
+
+def test_a_constant_is_mostly_a_mean_and_a_median():
+    schedule = make_schedule(39.0, 10, None)
+    assert (schedule.target_median, schedule.target_histogram, schedule.recount) == (0.35, 0.27, 0.05)
+    assert schedule.target_mean == pytest.approx(0.32)
