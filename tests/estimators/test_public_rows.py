@@ -245,6 +245,18 @@ def test_public_rows_from_elsewhere_do_no_more_than_widen_intervals(name):
     assert model.score(NUMBERS, NUMBERS @ [1, -2]) > 0.7
 
 
+@pytest.mark.parametrize(("epsilon", "least"), [(0.3, 0.9), (1.0, 0.95)])
+def test_public_rows_that_go_together_otherwise_do_little_harm(epsilon, least):
+    """Columns that are nearly the same in public rows, and independent in private ones."""
+    rng = np.random.default_rng(0)
+    X, common = rng.normal(size=(5000, 8)), rng.normal(size=(500, 1))
+    public = np.sqrt(0.95) * common + np.sqrt(0.05) * rng.normal(size=(500, 8))
+    signal = X @ rng.normal(size=8)
+    y = signal + 2 * rng.normal(size=5000)
+    fits = [PrivateLinearRegression(epsilon, 1e-5, random_state=s).fit(X, y, public=public) for s in range(9)]
+    assert np.median([fit.score(X, signal) for fit in fits]) > least
+
+
 # ---- together with everything else that a fit takes
 
 

@@ -105,12 +105,13 @@ def newton(setting: Setting, state: State) -> State:
     raw, vectors = np.linalg.eigh(products)
     raw = np.maximum(raw, 0)
     values = raw + RIDGE * noise * sqrt(len(state.theta))
+    typical = float(np.exp(np.log(values).mean()))  # what an error is divided by in the new frame
     return replace(
         state,
         theta=state.theta + state.frame @ (vectors @ ((vectors.T @ moments.gradient) / values)),
         frame=state.frame @ (vectors / np.sqrt(values / setting.records)),
         squares=float((raw / values).sum()),
-        expected=None if state.expected is None else Expected(raw / values, noise / setting.records),
+        expected=None if state.expected is None else Expected(raw / values, noise / typical),
     )
 
 

@@ -24,10 +24,10 @@ from privreg.mechanisms.spread import Spread, read_spread
 FEWEST_ROWS = 20  # that are complete: fewer are not used
 FEWEST_AWAY = 5  # rows that must lie away from the centre of their column, have a level, or not have it
 ONE_ROW = 1 / 8  # stands for the noise of an exact histogram: so small that a single row stands out
-# On the paper's tables a FLOOR of 0 to 0.3 made no difference, nor did a DRIFT of 0 to 0.06. Both limit the harm of
+# On the paper's tables a FLOOR of 0 to 0.3 made no difference, nor did a DRIFT of 0.03 to 0.3. Both limit the harm of
 # rows that are few, or unlike the private ones.
 FLOOR = 0.3  # added to the variance of each direction before it is stretched to 1
-DRIFT = 0.03  # error that products may have however many public rows there are
+DRIFT = 0.3  # error that products, such as correlations, may have however many public rows there are
 
 
 @dataclass(frozen=True)
