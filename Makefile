@@ -98,6 +98,7 @@ paper: .venv/.stamp-test
 # make accuracy DATA=folder of <task>_<name>.parquet files
 accuracy: .venv/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/flagship.py $(DATA)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/small_budgets.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/text_columns.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/public_rows.py $(DATA)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tukey_groups.py $(DATA)
