@@ -208,6 +208,36 @@ def flagship_table() -> str:
     return "\n".join(lines)
 
 
+def oracle_table() -> str:
+    """What the mean of R² kept would gain if what the method pays for were known for nothing."""
+    rows = csv.DictReader((ROOT / "results" / "flagship" / "ablations.csv").read_text().splitlines())
+    budgets = {"1.099": "ln 3", "0.3": "0.3", "0.1": "0.1"}
+    lines = [["known for nothing", *(f"gain at ε = {name}" for name in budgets.values())], ["---"] * 4]
+    for row in rows:
+        kind, _, what = row["change"].partition(", not private: ")
+        if kind == "ORACLE":
+            gains = [f"{row[f'effect {k}']} ({row[f'least {k}']} … {row[f'most {k}']})" for k in budgets]
+            lines.append([what, *gains])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("-0.", "−0.")
+
+
+def small_budget_table() -> str:
+    """On which tables a model is worse than a constant that is the mean."""
+    rows = list(csv.DictReader((ROOT / "results" / "flagship" / "small_budgets.csv").read_text().splitlines()))
+    lines = [["ε", "data sets below −0.02", "tables of noise below −0.02"], ["---"] * 3]
+    for epsilon in dict.fromkeys(row["epsilon"] for row in rows):
+        low = [row for row in rows if row["epsilon"] == epsilon and float(row["median R²"]) < -0.02]
+        noise = [row for row in low if row["table"].startswith("noise")]
+        named = [
+            f"{row['table'].split('_')[1]} ({float(row['median R²']):.2f}, S = {row['S']})"
+            for row in low
+            if row not in noise
+        ]
+        said = [f"{row['table'].removeprefix('noise, ')} (S = {row['S']})" for row in noise]
+        lines.append([epsilon, "; ".join(named) or "none", "; ".join(said) or "none"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("(-", "(−")
+
+
 @cache
 def text_summary() -> dict[str, Any]:
     return json.loads((ROOT / "results" / "text" / "summary.json").read_text())
@@ -321,6 +351,8 @@ TABLES = {
     "lost signs": lost_signs,
     "flagship": flagship_table,
     "flagship speed": flagship_speed,
+    "oracles": oracle_table,
+    "small budgets": small_budget_table,
     "coverage": coverage_tables.real,
     "coverage of simulated tables": coverage_tables.simulated,
     "coverage line": coverage_tables.line,
