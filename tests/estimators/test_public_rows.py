@@ -18,7 +18,7 @@ from models import SCHEMA
 from privreg import ParquetTable, PrivateLinearRegression, SchemaError, SchemaReader, load_model, open_file
 from privreg.data.schema import CATEGORY, NUMBER, Column, Schema
 from privreg.estimators.private_linear.estimator import TOO_FEW_PUBLIC
-from privreg.report.deployment import Context, deployment_record
+from privreg.report.deployment import Context, deployment_record, to_register
 from privreg.report.model import report_page
 from privreg.results.release import public_note, release_of
 
@@ -365,6 +365,18 @@ def test_everything_that_is_shown_says_it():
     assert "300 public rows" in json.dumps(deployment_record(release_of(model), Context()))
     assert release_of(model).to_dict()["public_rows"] == 300
     assert "public rows" not in str(fitted(None).summary())
+
+
+def test_what_is_registered_says_it():
+    """Without the part of the record that is privreg's own."""
+    for public in (PUBLIC, None):
+        record = to_register(deployment_record(release_of(fitted(public)), Context()))["deployment"]
+        told = record["implementation"]
+        expected = public is not None
+        assert (public_note(300) in record["dp_variant"]["unprotected_quantities"]) == expected
+        assert ("from 300 public rows" in told["preprocessing_and_hyperparameter_tuning"]) == expected
+        assert ("from the noisy results and the public rows only" in told["post_processing"]) == expected
+        assert ("from the noisy results only" in told["post_processing"]) != expected
 
 
 def test_model_file(tmp_path):
