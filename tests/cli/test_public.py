@@ -33,7 +33,8 @@ def test_files_of_different_kinds(folder, public, data):
 
 def test_check_says_it(folder, public):
     told = run("check", folder / "people.csv", *DATA, "--public", public, "--drop", "name,family").stdout
-    assert "would come from the public rows" in " ".join(told.split())
+    told = " ".join(told.split())
+    assert "would come from the public rows, at no cost, if at least 20 of them are complete." in told
 
 
 def test_formula_and_filter(folder, public):
@@ -48,6 +49,9 @@ def test_mistakes(folder, public, tmp_path):
     chosen = ("--features", "age,school")
     assert "no column 'school'" in refused("fit", data, *DATA, *chosen, "--public", wrong)
     assert "--public: this is DATA itself" in refused("fit", data, *DATA, *chosen, "--public", data)
+    few = tmp_path / "few.csv"
+    few.write_text("age,school\n1,2\n")
+    assert "public (--public) has 1 row," in refused("fit", data, *DATA, *chosen, "--public", few)
     assert "K-BAS cannot use public rows" in refused("fit", data, *DATA, "--method", "K-BAS", "--public", public)
     assert "nothing.csv" in refused("fit", data, *DATA, *chosen, "--public", tmp_path / "nothing.csv")
     assert "same file" in refused("fit", data, *DATA, "--public", public, "--out", public, "--force")

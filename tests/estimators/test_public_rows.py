@@ -174,6 +174,30 @@ def test_a_file_that_went_away_costs_nothing(tmp_path):
     assert ledger.status("people")[0].entries == 0
 
 
+SCHEMA_OF_TABLE = Schema((Column("a", NUMBER), Column("b", NUMBER), Column("town", CATEGORY, levels=("x", "y", "z"))))
+GAPS = PUBLIC.assign(a=PUBLIC.a.where(np.arange(300) < 19))
+FEW = {
+    "empty": (PUBLIC.head(0), {}, {}, "0 rows,"),
+    "one": (PUBLIC.head(1), {}, {}, "1 row,"),
+    "nearly enough": (PUBLIC.head(19), {}, {}, "19 rows,"),
+    "filtered": (PUBLIC, {}, {"where": "a > 1000"}, "0 rows that meet the filter,"),
+    "incomplete": (GAPS, {"schema": SCHEMA_OF_TABLE}, {}, "19 rows that are complete,"),
+}
+
+
+@pytest.mark.parametrize(("public", "options", "rules", "text"), FEW.values(), ids=FEW.keys())
+def test_too_few_rows_cost_nothing(public, options, rules, text, tmp_path):
+    ledger = opened(tmp_path, "5", "1e-4")
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", **options)
+    with pytest.raises(SchemaError, match=rf"public \(--public\) has {text} and fewer than 20 are not used; pass more"):
+        model.fit(TABLE, "pay", public=public, **rules)
+    assert ledger.status("people")[0].entries == 0
+
+
+def test_twenty_rows_are_enough():
+    assert fitted(PUBLIC.head(20), schema=SCHEMA_OF_TABLE).n_public_rows_ == 20
+
+
 # ---- values: none of them raises
 
 HOSTILE = {
@@ -185,8 +209,6 @@ HOSTILE = {
     "numbers as text": PUBLIC.assign(a=PUBLIC.a.map(str)),
     "unheard of": PUBLIC.assign(town="elsewhere"),
     "numbers for text": PUBLIC.assign(town=1.5),
-    "empty": PUBLIC.head(0),
-    "one row": PUBLIC.head(1),
     "constant": PUBLIC.assign(a=4.0, b=0.0),
     "one value each": PUBLIC.assign(a=1.0, b=2.0, town="x"),
     "objects": PUBLIC.assign(a=pd.Series([object(), {}, [], None, 1.0, "2"] * 50)),
@@ -202,7 +224,7 @@ def test_no_value_raises(public, missing):
     assert model.receipt_.epsilon <= 2.0
 
 
-@pytest.mark.parametrize("name", ["nan", "infinite", "text for numbers", "empty", "one row"])
+@pytest.mark.parametrize("name", ["nan", "infinite", "text for numbers"])
 def test_too_few_complete_rows_are_not_used(name):
     model = fitted(HOSTILE[name])
     assert TOO_FEW_PUBLIC in model.warnings_
@@ -339,7 +361,7 @@ def test_check_says_it():
     told = estimator().check(TABLE, "pay", public=PUBLIC)
     assert told.public
     assert told.to_dict()["public"]
-    assert "would come from the public rows, at no cost" in str(told)
+    assert "would come from the public rows, at no cost, if at least 20 of them are complete." in str(told)
     assert "public rows" not in str(estimator().check(TABLE, "pay"))
 
 

@@ -1,6 +1,6 @@
 """Rows that are no secret, as a fit is given them: their columns are checked, then they are read as the records are.
 
-Errors come from names and types. No value raises, and nothing here looks at a private record.
+Errors come from names and types, and from the number of rows. Nothing here looks at a private record.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from privreg._format import count_of
 from privreg._isolation import isolated
+from privreg._types import Bool
 from privreg.data.expressions import Expression
 from privreg.data.raw import OTHER_TYPE, TEXT, ColumnType
 from privreg.data.schema import BOOLEAN, NUMBER, Schema
@@ -18,6 +20,8 @@ from privreg.engines.base import Types
 from privreg.engines.memory import MemoryEngine, rows_that
 from privreg.engines.registry import kind_of
 from privreg.errors import SchemaError
+
+FEWEST_ROWS = 20  # that are complete: fewer are not used
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,22 @@ class PublicRows:
             raise SchemaError(f"the public rows have {found} columns, but the table has {width}")
         return self
 
-    def loaded(self) -> "PublicRows":
-        """In memory."""
+    def loaded(self, where: Expression | None, schema: Schema | None) -> "PublicRows":
+        """In memory; SchemaError if so few can be used that passing them must be a mistake.
+
+        Which rows are complete can be told only if the schema is known.
+        """
         with isolated():
-            return replace(self, table=kind_of(self.table).load(self.table))
+            rows = replace(self, table=kind_of(self.table).load(self.table))
+            _check_number(len(read_frame(rows.table)), "")
+            if where is not None:
+                _check_number(int(rows._kept(where).sum()), " that meet the filter")
+            if schema is not None:
+                _check_number(rows.read(schema, where, None).n_records, " that are complete")
+        return rows
+
+    def _kept(self, where: Expression) -> Bool:
+        return rows_that(self.table, where, ",." if self.semicolons else ".,")
 
     def read(self, schema: Schema, where: Expression | None, n_jobs: int | None) -> MemoryEngine:
         """The complete rows that meet the condition, with features as in the fit. They have no target."""
@@ -74,7 +90,7 @@ class PublicRows:
             table = read_table(self.table, schema)
             target = np.zeros(table.n_rows)
             if where is not None:
-                target[~rows_that(self.table, where, ",." if self.semicolons else ".,")] = np.nan
+                target[~self._kept(where)] = np.nan
             return MemoryEngine(table, target, n_jobs)
 
 
@@ -86,6 +102,14 @@ def public_rows(public: Any, X: Any) -> PublicRows | None:
         raise ValueError("public is the private table itself; public rows must come from elsewhere")
     names = kind_of(X).names(rows_as_array(X))
     return PublicRows(rows_as_array(public), None if names is None else tuple(names))
+
+
+def _check_number(found: int, which: str) -> None:
+    if found < FEWEST_ROWS:
+        raise SchemaError(
+            f"public (--public) has {count_of(found, 'row')}{which}, and fewer than {FEWEST_ROWS} are not used; pass "
+            "more, or fit without public rows"
+        )
 
 
 def _check_type(name: str, public: ColumnType, private: ColumnType) -> None:

@@ -25,9 +25,8 @@ from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.inference import Inference, quantile
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.private_linear.public import FEWEST_ROWS
 from privreg.estimators.private_linear.readable import ReadableModel
-from privreg.estimators.public_rows import public_rows
+from privreg.estimators.public_rows import FEWEST_ROWS, public_rows
 from privreg.estimators.reading import ADAPTIVE
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes
