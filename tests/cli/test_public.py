@@ -42,13 +42,35 @@ def test_formula_and_filter(folder, public):
     assert 200 < json.loads(run("fit", folder / "people.csv", *given).stdout)["public_rows"] < 400
 
 
+def test_a_part_of_data_is_not_public(people, tmp_path):
+    folder, other = tmp_path / "people", tmp_path / "other"
+    (folder / "below").mkdir(parents=True)
+    people.to_parquet(folder / "a.parquet")
+    people.to_parquet(folder / "below" / "b.parquet")
+    people.to_parquet(folder / "_old.parquet")  # which is in the folder, but not read with it
+    other.symlink_to(folder)
+    chosen = (*DATA, "--features", "age,school", "--public")
+    for data, public in [
+        (folder, folder / "a.parquet"),
+        (folder, other / "below" / "b.parquet"),
+        (folder, folder / "below"),
+        (folder / "below", folder),
+        (folder / "*.parquet", folder / "a.parquet"),
+        (folder / "below" / "b.parquet", other),
+        (folder, folder / "_old.parquet"),
+    ]:
+        assert "--public: this is DATA, or a part of it" in refused("fit", data, *chosen, public)
+    apart = (folder / "a.parquet", *chosen, folder / "_old.parquet", "--json")
+    assert json.loads(run("fit", *apart).stdout)["public_rows"] > 0
+
+
 def test_mistakes(folder, public, tmp_path):
     data = folder / "people.csv"
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("age,skool\n1,2\n")
     chosen = ("--features", "age,school")
     assert "no column 'school'" in refused("fit", data, *DATA, *chosen, "--public", wrong)
-    assert "--public: this is DATA itself" in refused("fit", data, *DATA, *chosen, "--public", data)
+    assert "--public: this is DATA, or a part of it" in refused("fit", data, *DATA, *chosen, "--public", data)
     few = tmp_path / "few.csv"
     few.write_text("age,school\n1,2\n")
     assert "public (--public) has 1 row," in refused("fit", data, *DATA, *chosen, "--public", few)

@@ -1,6 +1,7 @@
 """`fit(..., public=rows)`: what public rows change, what may be wrong with them, and what is said about them."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,19 @@ def test_an_array_needs_an_array_of_its_width(public, text):
 def test_the_table_itself_is_not_public():
     with pytest.raises(ValueError, match="the private table itself"):
         estimator().fit(TABLE, "pay", public=TABLE)
+
+
+def test_the_file_of_the_table_is_not_public(tmp_path):
+    _csv(TABLE, tmp_path)
+    os.link(tmp_path / "public.csv", tmp_path / "linked.csv")
+    _parquet(TABLE, tmp_path)
+    for one, other in [("public.csv", "public.csv"), ("public.csv", "linked.csv"), ("public.parquet", ".")]:
+        for data, public in [(one, other), (other, one)]:
+            with pytest.raises(ValueError, match="public has files of the private table"):
+                estimator().fit(open_file(tmp_path / data), "pay", public=open_file(tmp_path / public))
+    many = ParquetTable([tmp_path / "public.parquet"])
+    with pytest.raises(ValueError, match="public has files of the private table"):
+        estimator().check(open_file(tmp_path), "pay", public=many)
 
 
 def test_a_file_that_went_away_costs_nothing(tmp_path):

@@ -13,6 +13,7 @@ from privreg._format import count_of
 from privreg._isolation import isolated
 from privreg._types import Bool
 from privreg.data.expressions import Expression
+from privreg.data.files import overlap
 from privreg.data.raw import OTHER_TYPE, TEXT, ColumnType
 from privreg.data.schema import BOOLEAN, NUMBER, Schema
 from privreg.data.tables import read_frame, read_table, rows_as_array
@@ -100,6 +101,8 @@ def public_rows(public: Any, X: Any) -> PublicRows | None:
         return None
     if public is X:
         raise ValueError("public is the private table itself; public rows must come from elsewhere")
+    if overlap(kind_of(X).places(X), kind_of(public).places(public)):
+        raise ValueError("public has files of the private table; public rows must come from elsewhere")
     names = kind_of(X).names(rows_as_array(X))
     return PublicRows(rows_as_array(public), None if names is None else tuple(names))
 
