@@ -94,10 +94,11 @@ def warnings(setting: Setting, state: State) -> list[str]:
     if untold := [features[j].name for j in state.lost if features[j].category is None]:
         its = "its scale" if len(untold) == 1 else "their scales"
         texts.append(f"{listed(untold)}: the public rows hardly vary there and do not tell {its}; left out.")
-    if rare := [features[j].name for j in state.lost if features[j].category is not None]:
-        names = listed(rare)
-        value = "this value" if len(rare) == 1 else "these values"
-        texts.append(f"{names}: too few records at this budget have {value}, or nearly all do; left out.")
+    levels = [features[j] for j in state.lost if features[j].category is not None]
+    for known, too_few in ((False, "hardly any public row has"), (True, "too few records at this budget have")):
+        if rare := [level.name for level in levels if (level.share is not None) == known]:
+            value = "this value" if len(rare) == 1 else "these values"
+            texts.append(f"{listed(rare)}: {too_few} {value}, or nearly all do; left out.")
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
         its, it, varies = (
             ("its", "it", "it hardly varies") if len(guessed) == 1 else ("their", "them", "they hardly vary")
