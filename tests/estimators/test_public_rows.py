@@ -257,6 +257,20 @@ def test_a_column_that_does_not_vary_is_left_out():
     assert model.coef_[2:].any()
 
 
+def test_nothing_is_spent_on_columns_if_public_rows_vary_in_none():
+    """The model is a constant, whose mean has all that is left."""
+    model = estimator().fit(NUMBERS, TARGET, public=np.ones((300, 2)))
+    names = [step.name for step in model.receipt_.steps]
+    assert names[-3:] == ["median of the target", "spread of the target", "mean of the target"]
+    assert not any(name.startswith(("choose", "phase")) for name in names)
+    assert model.intercept_ == pytest.approx(TARGET.mean(), abs=0.05)
+    assert not model.coef_.any()
+    assert model.receipt_.epsilon == pytest.approx(estimator().fit(NUMBERS, TARGET).receipt_.epsilon, rel=1e-3)
+    assert model.receipt_.epsilon <= 2.0
+    assert "The model is a constant: no column can be used." in model.warnings_
+    assert any("the public rows hardly vary there" in text for text in model.warnings_)
+
+
 def test_a_level_that_public_rows_lack_is_kept():
     """How many records have it was found out with the levels."""
     model = fitted(PUBLIC[PUBLIC.town != "x"])

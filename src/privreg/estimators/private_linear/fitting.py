@@ -73,8 +73,12 @@ def fit(
     """
     setting = count_records(account, engine, wanted, most_rows, wide, public)
     state = read_target(setting)
-    constant = not setting.schedule.columns or not state.spread.sure
-    state = settle_for_a_constant(setting, state) if constant else regress(setting, centred(setting, state))
+    if not setting.schedule.columns or not state.spread.sure:
+        state = settle_for_a_constant(setting, state)
+    elif setting.public is not None and tells_no_scale(setting, state):
+        state = settle_for_a_constant(setting, add_columns(setting, state, list(range(len(engine)))))
+    else:
+        state = regress(setting, centred(setting, state))
     assert state.model is not None
     return Fitted(state.model, setting.counted, setting.records, warnings(setting, state))
 
@@ -175,6 +179,11 @@ def settle_for_a_constant(setting: Setting, state: State) -> State:
         spread = read_both(spread, again, setting.records, most)
     shift = find_shift(setting, target.centre, spread, spread.limit, left)
     return replace(state, model=_constant(replace(target, centre=target.centre + shift)))
+
+
+def tells_no_scale(setting: Setting, state: State) -> bool:
+    """Whether public rows, which cost nothing to ask, leave no column that a model could use."""
+    return not any(add_columns(setting, state, [j]).terms for j in range(len(setting.engine)))
 
 
 def centred(setting: Setting, state: State) -> State:
