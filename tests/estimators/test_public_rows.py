@@ -418,6 +418,21 @@ def test_everything_that_is_shown_says_it():
     assert "public rows" not in str(fitted(None).summary())
 
 
+def test_a_constant_says_it_if_public_rows_made_it_one():
+    told = estimator().fit(NUMBERS, TARGET, public=np.ones((300, 2)))
+    assert told.n_public_rows_ == 300
+    assert public_note(300) in str(told.summary())
+
+
+@pytest.mark.parametrize("target", [TARGET[:30], np.zeros(N)], ids=["few records", "no spread"])
+def test_a_constant_for_which_public_rows_were_not_asked_does_not_say_it(target):
+    model = estimator().fit(NUMBERS[: target.size], target, public=NUMBERS_PUBLIC)
+    assert model.prediction_range() is None
+    assert model.n_public_rows_ == 0
+    assert "public" not in str(model.summary())
+    assert TOO_FEW_PUBLIC not in model.warnings_
+
+
 def test_what_is_registered_says_it():
     """Without the part of the record that is privreg's own."""
     for public in (PUBLIC, None):

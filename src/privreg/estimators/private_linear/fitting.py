@@ -54,6 +54,7 @@ class Fitted:
     model: WinsorisedModel
     counted: float
     records: float
+    public_rows: int  # that told about columns
     warnings: list[str]
 
 
@@ -74,13 +75,15 @@ def fit(
     setting = count_records(account, engine, wanted, most_rows, wide, public)
     state = read_target(setting)
     if not setting.schedule.columns or not state.spread.sure:
+        setting = replace(setting, public=None)  # which tell about columns only
         state = settle_for_a_constant(setting, state)
     elif setting.public is not None and tells_no_scale(setting, state):
         state = settle_for_a_constant(setting, add_columns(setting, state, list(range(len(engine)))))
     else:
         state = regress(setting, centred(setting, state))
     assert state.model is not None
-    return Fitted(state.model, setting.counted, setting.records, warnings(setting, state))
+    asked = 0 if setting.public is None else setting.public.n_records
+    return Fitted(state.model, setting.counted, setting.records, asked, warnings(setting, state))
 
 
 def warnings(setting: Setting, state: State) -> list[str]:
