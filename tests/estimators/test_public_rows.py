@@ -324,6 +324,16 @@ def test_people_and_target_in_the_public_table_are_not_used():
     assert state(one) == state(estimator().fit(table, "pay", "who", public=PUBLIC.drop(columns="pay")))
 
 
+def test_named_series_of_people_and_target_may_be_in_the_public_table():
+    people = pd.Series(np.arange(N) // 3, name="who")
+    rows = PUBLIC.assign(who="nobody")
+    one = estimator().fit(TABLE.drop(columns="pay"), TABLE.pay, people, public=rows)
+    assert state(one) == state(estimator().fit(TABLE.assign(who=people), "pay", "who", public=rows))
+    for target, groups in ((TABLE.pay, people.to_numpy()), (TABLE.pay.to_numpy(), people)):
+        with pytest.raises(SchemaError, match=r"the public rows have a column '(who|pay)', which the table does not"):
+            estimator().check(TABLE.drop(columns="pay"), target, groups, public=rows)
+
+
 def test_k_chooses_among_all_columns():
     model = fitted(PUBLIC, k=1)
     assert len(model.selected_features_) == 1

@@ -33,10 +33,11 @@ class PublicRows:
     names: tuple[str, ...] | None
     semicolons: bool = False  # whether these are between the cells of their file
 
-    def chosen(self, types: Types, needed: Sequence[str], strict: bool) -> "PublicRows":
+    def chosen(self, types: Types, needed: Sequence[str], unused: Sequence[str] | None) -> "PublicRows":
         """With the columns that are needed; SchemaError unless they are there and of the types of the private table.
 
-        With `strict`, a column that the private table does not have is an error, too.
+        A column that the private table does not have is an error, too, unless it is `unused`: the target, or people.
+        With None, any column may be there.
         """
         kind = kind_of(self.table)
         names = kind.names(self.table)
@@ -45,8 +46,8 @@ class PublicRows:
         for name in needed:
             if name not in names:
                 raise SchemaError(f"the public rows have no column {name!r}, which the table has")
-        for name in names if strict else ():
-            if name not in self.names:
+        for name in names if unused is not None else ():
+            if name not in self.names and name not in (unused or ()):
                 raise SchemaError(
                     f"the public rows have a column {name!r}, which the table does not have; leave it out"
                 )
