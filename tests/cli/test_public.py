@@ -42,6 +42,14 @@ def test_formula_and_filter(folder, public):
     assert 200 < json.loads(run("fit", folder / "people.csv", *given).stdout)["public_rows"] < 400
 
 
+def test_a_filter_on_the_target(folder, people, public, tmp_path):
+    rows = tmp_path / "with_target.csv"
+    people.head(400).drop(columns="family").to_csv(rows, index=False)
+    given = (folder / "people.csv", *DATA, "--features", "age,school", "--where", "pay > 20", "--public")
+    assert 20 <= json.loads(run("fit", *given, rows, "--json").stdout)["public_rows"] < 400
+    assert "--public must have the columns of --where: no column 'pay'" in refused("fit", *given, public)
+
+
 def test_a_part_of_data_is_not_public(people, tmp_path):
     folder, other = tmp_path / "people", tmp_path / "other"
     (folder / "below").mkdir(parents=True)

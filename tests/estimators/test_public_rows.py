@@ -138,7 +138,9 @@ WRONG = {
     "array": (NUMBERS_PUBLIC, "the public rows have no column names, but the table has"),
     "time": (PUBLIC.assign(a=pd.Timestamp("2020-01-01")), "column 'a' is of type .* in the public rows"),
     "lists": (pa.table({**PUBLIC[["b", "town"]], "a": [[1.0]] * 300}), "column 'a' of the public rows is of type"),
-    "one column": (PUBLIC.a, "2D|two-dimensional|1D|array"),
+    "one column": (PUBLIC.a, "got 1D array instead: public"),
+    "text": (np.array([["a", "b"]]), "public has the numpy type str_"),
+    "no columns": (PUBLIC[[]], "public has 0 feature"),
     "twice": (pd.concat([PUBLIC, PUBLIC[["a"]]], axis=1), "'a'"),
 }
 
@@ -178,6 +180,12 @@ def test_the_file_of_the_table_is_not_public(tmp_path):
     many = ParquetTable([tmp_path / "public.parquet"])
     with pytest.raises(ValueError, match="public has files of the private table"):
         estimator().check(open_file(tmp_path), "pay", public=many)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_name_of_a_file_is_not_a_table(kind):
+    with pytest.raises(ValueError, match=r"public must be a table, not the name of a file: pass privreg\.open_file"):
+        estimator().fit(TABLE, "pay", public=kind("open.csv"))
 
 
 def test_a_file_that_went_away_costs_nothing(tmp_path):
@@ -360,8 +368,10 @@ def test_formula_and_filter():
 
 def test_the_filter_may_need_a_column_of_its_own():
     table = TABLE.assign(year=2020)
-    with pytest.raises(SchemaError, match="the public rows have no column 'year'"):
+    with pytest.raises(SchemaError, match="the public rows have no column 'year', which the filter needs"):
         estimator().fit(table[["a", "pay", "year"]], formula="pay ~ a", where="year > 2000", public=PUBLIC)
+    with pytest.raises(SchemaError, match="the public rows have no column 'pay', which the filter needs"):
+        estimator().fit(TABLE, "pay", where="pay > 0", public=PUBLIC.drop(columns="pay"))
     public = PUBLIC.assign(year=np.arange(1900, 2200))
     model = estimator().fit(table, formula="pay ~ a", where="year > 2000", public=public)
     assert model.n_public_rows_ == 199

@@ -5,6 +5,7 @@ Errors come from names and types, and from the number of rows. Nothing here look
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,13 @@ class PublicRows:
     names: tuple[str, ...] | None
     semicolons: bool = False  # whether these are between the cells of their file
 
-    def chosen(self, types: Types, needed: Sequence[str], unused: Sequence[str] | None) -> "PublicRows":
+    def chosen(
+        self, types: Types, features: Sequence[str], needed: Sequence[str], unused: Sequence[str] | None
+    ) -> "PublicRows":
         """With the columns that are needed; SchemaError unless they are there and of the types of the private table.
 
-        A column that the private table does not have is an error, too, unless it is `unused`: the target, or people.
-        With None, any column may be there.
+        Those that are no features are for the filter. A column that the private table does not have is an error, too,
+        unless it is `unused`: the target, or people. With None, any column may be there.
         """
         kind = kind_of(self.table)
         names = kind.names(self.table)
@@ -45,7 +48,8 @@ class PublicRows:
             return self._as_array(names, len(types.columns))
         for name in needed:
             if name not in names:
-                raise SchemaError(f"the public rows have no column {name!r}, which the table has")
+                why = "which the table has" if name in features else "which the filter needs"
+                raise SchemaError(f"the public rows have no column {name!r}, {why}")
         for name in names if unused is not None else ():
             if name not in self.names and name not in (unused or ()):
                 raise SchemaError(
@@ -100,12 +104,16 @@ def public_rows(public: Any, X: Any) -> PublicRows | None:
     """Public rows as they were given, for this private table."""
     if public is None:
         return None
+    if isinstance(public, str | PathLike):
+        raise ValueError("public must be a table, not the name of a file: pass privreg.open_file(…)")
     if public is X:
         raise ValueError("public is the private table itself; public rows must come from elsewhere")
     if overlap(kind_of(X).places(X), kind_of(public).places(public)):
         raise ValueError("public has files of the private table; public rows must come from elsewhere")
-    names = kind_of(X).names(rows_as_array(X))
-    return PublicRows(rows_as_array(public), None if names is None else tuple(names))
+    rows, names = rows_as_array(public), kind_of(X).names(rows_as_array(X))
+    if kind_of(rows).in_memory:
+        read_frame(rows, "public")  # what is no table is refused by the name of the argument
+    return PublicRows(rows, None if names is None else tuple(names))
 
 
 def _check_number(found: int, which: str) -> None:
