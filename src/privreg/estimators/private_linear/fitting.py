@@ -95,7 +95,7 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append(_NO_SPREAD)
     elif not state.terms:
         texts.append(_NO_COLUMN)
-    if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
+    if not finds_centre(setting):
         texts.append(NO_CENTRE)
     features = setting.engine.features
     if untold := [features[j].name for j in state.lost if features[j].category is None]:
@@ -154,18 +154,26 @@ def read_target(setting: Setting) -> State:
     return State(Scale(median, spread.limit, spread.unit), spread)
 
 
+def finds_centre(setting: Setting) -> bool:
+    """Whether the median of the target can stand out from the grid."""
+    return pick_epsilon(setting.share(setting.schedule.target_median)) * setting.records / 2 >= RELIABLE
+
+
 def target_limit(setting: Setting) -> float:
     """The most standard deviations that the target's limit may be."""
     return TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
 
 
 def find_shift(setting: Setting, median: float, spread: Spread, clip: float, part: float) -> float:
-    """How far the target's mean lies from its median, shrunk by how much of that may be noise."""
+    """How far the target's mean lies from its median, shrunk by how much of that may be noise.
+
+    If the clip is a guess, it counts only if it stands out, and if the median can be relied on.
+    """
     event = plan_clipped_sum("mean of the target", setting.share(part), purpose="target")
     values = setting.engine.column(TARGET)
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
     noise = clip * event.scale / event.grid / setting.counted
-    if not spread.sure and abs(shift) < STANDS_OUT * noise:
+    if not spread.sure and (abs(shift) < STANDS_OUT * noise or not finds_centre(setting)):
         return 0.0
     shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
     return min(max(shift, -clip), clip)
