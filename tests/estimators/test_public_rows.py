@@ -1,6 +1,7 @@
 """`fit(..., public=rows)`: what public rows change, what may be wrong with them, and what is said about them."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from models import SCHEMA
 from privreg import ParquetTable, PrivateLinearRegression, SchemaError, SchemaReader, load_model, open_file
 from privreg.data.schema import CATEGORY, NUMBER, Column, Schema
 from privreg.estimators.private_linear.estimator import TOO_FEW_PUBLIC
-from privreg.report.deployment import Context, deployment_record
+from privreg.report.deployment import Context, deployment_record, to_register
 from privreg.report.model import report_page
 from privreg.results.release import public_note, release_of
 
@@ -137,7 +138,9 @@ WRONG = {
     "array": (NUMBERS_PUBLIC, "the public rows have no column names, but the table has"),
     "time": (PUBLIC.assign(a=pd.Timestamp("2020-01-01")), "column 'a' is of type .* in the public rows"),
     "lists": (pa.table({**PUBLIC[["b", "town"]], "a": [[1.0]] * 300}), "column 'a' of the public rows is of type"),
-    "one column": (PUBLIC.a, "2D|two-dimensional|1D|array"),
+    "one column": (PUBLIC.a, "got 1D array instead: public"),
+    "text": (np.array([["a", "b"]]), "public has the numpy type str_"),
+    "no columns": (PUBLIC[[]], "public has 0 feature"),
     "twice": (pd.concat([PUBLIC, PUBLIC[["a"]]], axis=1), "'a'"),
 }
 
@@ -166,12 +169,55 @@ def test_the_table_itself_is_not_public():
         estimator().fit(TABLE, "pay", public=TABLE)
 
 
+def test_the_file_of_the_table_is_not_public(tmp_path):
+    _csv(TABLE, tmp_path)
+    os.link(tmp_path / "public.csv", tmp_path / "linked.csv")
+    _parquet(TABLE, tmp_path)
+    for one, other in [("public.csv", "public.csv"), ("public.csv", "linked.csv"), ("public.parquet", ".")]:
+        for data, public in [(one, other), (other, one)]:
+            with pytest.raises(ValueError, match="public has files of the private table"):
+                estimator().fit(open_file(tmp_path / data), "pay", public=open_file(tmp_path / public))
+    many = ParquetTable([tmp_path / "public.parquet"])
+    with pytest.raises(ValueError, match="public has files of the private table"):
+        estimator().check(open_file(tmp_path), "pay", public=many)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_name_of_a_file_is_not_a_table(kind):
+    with pytest.raises(ValueError, match=r"public must be a table, not the name of a file: pass privreg\.open_file"):
+        estimator().fit(TABLE, "pay", public=kind("open.csv"))
+
+
 def test_a_file_that_went_away_costs_nothing(tmp_path):
     ledger, rows = opened(tmp_path, "5", "1e-4"), _csv(PUBLIC, tmp_path)
     Path(tmp_path / "public.csv").unlink()
     with pytest.raises(OSError, match=r"public\.csv"):
         PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people").fit(TABLE, "pay", public=rows)
     assert ledger.status("people")[0].entries == 0
+
+
+SCHEMA_OF_TABLE = Schema((Column("a", NUMBER), Column("b", NUMBER), Column("town", CATEGORY, levels=("x", "y", "z"))))
+GAPS = PUBLIC.assign(a=PUBLIC.a.where(np.arange(300) < 19))
+FEW = {
+    "empty": (PUBLIC.head(0), {}, {}, "0 rows,"),
+    "one": (PUBLIC.head(1), {}, {}, "1 row,"),
+    "nearly enough": (PUBLIC.head(19), {}, {}, "19 rows,"),
+    "filtered": (PUBLIC, {}, {"where": "a > 1000"}, "0 rows that meet the filter,"),
+    "incomplete": (GAPS, {"schema": SCHEMA_OF_TABLE}, {}, "19 rows that are complete,"),
+}
+
+
+@pytest.mark.parametrize(("public", "options", "rules", "text"), FEW.values(), ids=FEW.keys())
+def test_too_few_rows_cost_nothing(public, options, rules, text, tmp_path):
+    ledger = opened(tmp_path, "5", "1e-4")
+    model = PrivateLinearRegression(1.0, 1e-6, ledger=ledger, dataset="people", **options)
+    with pytest.raises(SchemaError, match=rf"public \(--public\) has {text} and fewer than 20 are not used; pass more"):
+        model.fit(TABLE, "pay", public=public, **rules)
+    assert ledger.status("people")[0].entries == 0
+
+
+def test_twenty_rows_are_enough():
+    assert fitted(PUBLIC.head(20), schema=SCHEMA_OF_TABLE).n_public_rows_ == 20
 
 
 # ---- values: none of them raises
@@ -185,8 +231,6 @@ HOSTILE = {
     "numbers as text": PUBLIC.assign(a=PUBLIC.a.map(str)),
     "unheard of": PUBLIC.assign(town="elsewhere"),
     "numbers for text": PUBLIC.assign(town=1.5),
-    "empty": PUBLIC.head(0),
-    "one row": PUBLIC.head(1),
     "constant": PUBLIC.assign(a=4.0, b=0.0),
     "one value each": PUBLIC.assign(a=1.0, b=2.0, town="x"),
     "objects": PUBLIC.assign(a=pd.Series([object(), {}, [], None, 1.0, "2"] * 50)),
@@ -202,7 +246,7 @@ def test_no_value_raises(public, missing):
     assert model.receipt_.epsilon <= 2.0
 
 
-@pytest.mark.parametrize("name", ["nan", "infinite", "text for numbers", "empty", "one row"])
+@pytest.mark.parametrize("name", ["nan", "infinite", "text for numbers"])
 def test_too_few_complete_rows_are_not_used(name):
     model = fitted(HOSTILE[name])
     assert TOO_FEW_PUBLIC in model.warnings_
@@ -221,6 +265,20 @@ def test_a_column_that_does_not_vary_is_left_out():
     assert model.coef_[2:].any()
 
 
+def test_nothing_is_spent_on_columns_if_public_rows_vary_in_none():
+    """The model is a constant, whose mean has all that is left."""
+    model = estimator().fit(NUMBERS, TARGET, public=np.ones((300, 2)))
+    names = [step.name for step in model.receipt_.steps]
+    assert names[-3:] == ["median of the target", "spread of the target", "mean of the target"]
+    assert not any(name.startswith(("choose", "phase")) for name in names)
+    assert model.intercept_ == pytest.approx(TARGET.mean(), abs=0.05)
+    assert not model.coef_.any()
+    assert model.receipt_.epsilon == pytest.approx(estimator().fit(NUMBERS, TARGET).receipt_.epsilon, rel=1e-3)
+    assert model.receipt_.epsilon <= 2.0
+    assert "The model is a constant: no column can be used." in model.warnings_
+    assert any("the public rows hardly vary there" in text for text in model.warnings_)
+
+
 def test_a_level_that_public_rows_lack_is_kept():
     """How many records have it was found out with the levels."""
     model = fitted(PUBLIC[PUBLIC.town != "x"])
@@ -235,7 +293,8 @@ def test_a_level_that_public_rows_lack_is_left_out_if_nothing_is_known_about_it(
     schema = Schema((Column("a", NUMBER), Column("b", NUMBER), town))
     assert fitted(PUBLIC, schema=schema).coef_.all()
     model = fitted(PUBLIC[PUBLIC.town != "x"], schema=schema)
-    assert "town=x: too few records at this budget have this value, or nearly all do; left out." in model.warnings_
+    assert "town=x: hardly any public row has this value, or nearly all do; left out." in model.warnings_
+    assert "too few records" not in " ".join(model.warnings_)
 
 
 @pytest.mark.parametrize("name", ["same", "elsewhere"])
@@ -273,6 +332,16 @@ def test_people_and_target_in_the_public_table_are_not_used():
     assert state(one) == state(estimator().fit(table, "pay", "who", public=PUBLIC.drop(columns="pay")))
 
 
+def test_named_series_of_people_and_target_may_be_in_the_public_table():
+    people = pd.Series(np.arange(N) // 3, name="who")
+    rows = PUBLIC.assign(who="nobody")
+    one = estimator().fit(TABLE.drop(columns="pay"), TABLE.pay, people, public=rows)
+    assert state(one) == state(estimator().fit(TABLE.assign(who=people), "pay", "who", public=rows))
+    for target, groups in ((TABLE.pay, people.to_numpy()), (TABLE.pay.to_numpy(), people)):
+        with pytest.raises(SchemaError, match=r"the public rows have a column '(who|pay)', which the table does not"):
+            estimator().check(TABLE.drop(columns="pay"), target, groups, public=rows)
+
+
 def test_k_chooses_among_all_columns():
     model = fitted(PUBLIC, k=1)
     assert len(model.selected_features_) == 1
@@ -299,8 +368,10 @@ def test_formula_and_filter():
 
 def test_the_filter_may_need_a_column_of_its_own():
     table = TABLE.assign(year=2020)
-    with pytest.raises(SchemaError, match="the public rows have no column 'year'"):
+    with pytest.raises(SchemaError, match="the public rows have no column 'year', which the filter needs"):
         estimator().fit(table[["a", "pay", "year"]], formula="pay ~ a", where="year > 2000", public=PUBLIC)
+    with pytest.raises(SchemaError, match="the public rows have no column 'pay', which the filter needs"):
+        estimator().fit(TABLE, "pay", where="pay > 0", public=PUBLIC.drop(columns="pay"))
     public = PUBLIC.assign(year=np.arange(1900, 2200))
     model = estimator().fit(table, formula="pay ~ a", where="year > 2000", public=public)
     assert model.n_public_rows_ == 199
@@ -339,7 +410,7 @@ def test_check_says_it():
     told = estimator().check(TABLE, "pay", public=PUBLIC)
     assert told.public
     assert told.to_dict()["public"]
-    assert "would come from the public rows, at no cost" in str(told)
+    assert "would come from the public rows, at no cost, if at least 20 of them are complete." in str(told)
     assert "public rows" not in str(estimator().check(TABLE, "pay"))
 
 
@@ -365,6 +436,33 @@ def test_everything_that_is_shown_says_it():
     assert "300 public rows" in json.dumps(deployment_record(release_of(model), Context()))
     assert release_of(model).to_dict()["public_rows"] == 300
     assert "public rows" not in str(fitted(None).summary())
+
+
+def test_a_constant_says_it_if_public_rows_made_it_one():
+    told = estimator().fit(NUMBERS, TARGET, public=np.ones((300, 2)))
+    assert told.n_public_rows_ == 300
+    assert public_note(300) in str(told.summary())
+
+
+@pytest.mark.parametrize("target", [TARGET[:30], np.zeros(N)], ids=["few records", "no spread"])
+def test_a_constant_for_which_public_rows_were_not_asked_does_not_say_it(target):
+    model = estimator().fit(NUMBERS[: target.size], target, public=NUMBERS_PUBLIC)
+    assert model.prediction_range() is None
+    assert model.n_public_rows_ == 0
+    assert "public" not in str(model.summary())
+    assert TOO_FEW_PUBLIC not in model.warnings_
+
+
+def test_what_is_registered_says_it():
+    """Without the part of the record that is privreg's own."""
+    for public in (PUBLIC, None):
+        record = to_register(deployment_record(release_of(fitted(public)), Context()))["deployment"]
+        told = record["implementation"]
+        expected = public is not None
+        assert (public_note(300) in record["dp_variant"]["unprotected_quantities"]) == expected
+        assert ("from 300 public rows" in told["preprocessing_and_hyperparameter_tuning"]) == expected
+        assert ("from the noisy results and the public rows only" in told["post_processing"]) == expected
+        assert ("from the noisy results only" in told["post_processing"]) != expected
 
 
 def test_model_file(tmp_path):

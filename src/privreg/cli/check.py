@@ -24,7 +24,7 @@ from privreg.data.columns import (
     unknown_column,
 )
 from privreg.data.expressions import read_condition
-from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file
+from privreg.data.files import ends_to_write, format_of, format_to_write, header_names, open_file, overlap
 from privreg.data.formula import read_formula
 from privreg.data.text_stream import checked_encoding
 from privreg.data.words import names_in
@@ -272,23 +272,24 @@ def open_table(job: Job) -> Opened:
         columns = choose_columns(file, *chosen)
         used = [*columns.features, columns.target, columns.person]
         also = [] if condition is None else [name for name in condition.columns if name not in used]
-        public = _open_public(job, columns, also)
+        public = _open_public(job, file, columns, () if condition is None else condition.columns)
         return Opened(file, columns, ranges, tuple(also), job.formula is not None, public)
 
 
-def _open_public(job: Job, columns: ChosenColumns, also: list[str]) -> "DataFile | None":
+def _open_public(job: Job, data: "DataFile", columns: ChosenColumns, filtered: Collection[str]) -> "DataFile | None":
     """The file of public rows, with the columns that are used."""
     if job.public is None:
         return None
-    if job.public.exists() and job.data.exists() and job.public.samefile(job.data):
-        raise ValueError("--public: this is DATA itself; public rows must come from elsewhere")
-    needed = [*columns.features, *also]
+    needed = list(dict.fromkeys([*columns.features, *filtered]))
     file = open_file(job.public, job.encoding, None, needed)
+    if overlap(data.places, file.places):
+        raise ValueError("--public: this is DATA, or a part of it; public rows must come from elsewhere")
     if job.formula is not None:  # which chooses columns itself
         return file
     for name in needed:
         if name not in file.columns:
-            raise unknown_column("--public must have the columns of DATA", name, file.columns, job.public)
+            what = "of DATA" if name in columns.features else "of --where"
+            raise unknown_column(f"--public must have the columns {what}", name, file.columns, job.public)
     return file.select(needed)
 
 

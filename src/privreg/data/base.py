@@ -39,6 +39,11 @@ class DataFile:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
 
+    @property
+    def places(self) -> list[Path]:
+        """The files, and the folder if there is one, that the rows are in."""
+        return [Path(self.path)]
+
     def select(self, columns: Sequence[str], named: Sequence[str] = (), unoffered: Sequence[str] = ()) -> Self:
         """The same rows with some of the columns.
 

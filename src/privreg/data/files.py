@@ -8,7 +8,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -307,6 +307,26 @@ def files_at(source: Path, ends: Sequence[str]) -> list[Path]:
                     f"{key[0]!r} to the files as a column, or pass a list of files to go without it"
                 )
     return sorted(found, key=lambda path: _natural(str(path)))
+
+
+def overlap(places: Iterable[Path], others: Iterable[Path]) -> bool:
+    """Whether one of these files and folders is, holds or lies in one of the others, by whatever name or link."""
+    one, other = [[Path(os.path.realpath(path)) for path in paths] for paths in (places, others)]
+    ours, theirs = set(map(_identity, one)), set(map(_identity, other))
+    return bool(ours & theirs or ours & _folders_of(other) or theirs & _folders_of(one))
+
+
+def _folders_of(paths: list[Path]) -> set[tuple[int, int] | Path]:
+    return set(map(_identity, {folder for path in paths for folder in path.parents}))
+
+
+def _identity(path: Path) -> tuple[int, int] | Path:
+    """The same for two names of one file, hard links included."""
+    try:
+        status = path.stat()
+    except OSError:  # not there, or not for us: whoever opens it tells
+        return path
+    return status.st_dev, status.st_ino
 
 
 def has_end(path: Path, ends: Sequence[str]) -> bool:

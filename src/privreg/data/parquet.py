@@ -95,6 +95,11 @@ class ParquetTable(DataFile):
         count = len(self._files)
         return f"ParquetTable({str(self.path)!r}: {count} file{'s' if count > 1 else ''})"
 
+    @property
+    def places(self) -> list[Path]:
+        folder = Path(self.path)  # or a pattern, or words for a list of files
+        return [*map(Path, self._files), *([folder] if folder.is_dir() else [])]
+
     @staticmethod
     def writer(sink: BinaryIO, schema: pa.Schema, name: Path) -> Any:
         del name

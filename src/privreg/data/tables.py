@@ -184,12 +184,12 @@ def read_table(data: Any, schema: Schema) -> Table:
     return table_of(cells, schema, len(frame))
 
 
-def read_frame(data: Any) -> Any:
+def read_frame(data: Any, what: str = "X") -> Any:
     """Any supported two-dimensional input as a narwhals data frame, or as an array of numbers."""
     frame = _frame(data)
     if isinstance(frame, nw.DataFrame):
         if not frame.columns:
-            raise SchemaError(_NO_COLUMNS)
+            raise _no_columns(what)
         for name, times in Counter(map(str, frame.columns)).items():
             if times > 1:
                 raise SchemaError(f"two feature columns are called {name!r}; rename one of them")
@@ -199,12 +199,12 @@ def read_frame(data: Any) -> Any:
     if issparse(data):
         raise SchemaError("sparse input is not supported; pass a dense array, for instance X.toarray()")
     if isinstance(frame, nw.Series):
-        raise _not_2d(1)
-    array = _array(rows_as_array(data), "X")
+        raise _not_2d(what, 1)
+    array = _array(rows_as_array(data), what)
     if array.ndim != 2:
-        raise _not_2d(array.ndim)
+        raise _not_2d(what, array.ndim)
     if array.shape[1] == 0:
-        raise SchemaError(_NO_COLUMNS)
+        raise _no_columns(what)
     return array
 
 
@@ -276,14 +276,16 @@ def name_of(data: Any) -> Any:
     return None if name is None or name == "" else name
 
 
-def _not_2d(dimensions: int) -> SchemaError:
+def _not_2d(what: str, dimensions: int) -> SchemaError:
     return SchemaError(
-        f"Expected 2D array, got {dimensions}D array instead. Reshape your data: one row per record, "
-        "one column per feature (X.reshape(-1, 1) for a single feature)"
+        f"Expected 2D array, got {dimensions}D array instead: {what}. Reshape your data: one row per record, "
+        f"one column per feature ({what}.reshape(-1, 1) for a single feature)"
     )
 
 
-_NO_COLUMNS = "X has 0 feature(s) (shape=(…, 0)) while a minimum of 1 is required: the table has no feature columns"
+def _no_columns(what: str) -> SchemaError:
+    least = "while a minimum of 1 is required: the table has no feature columns"
+    return SchemaError(f"{what} has 0 feature(s) (shape=(…, 0)) {least}")
 
 
 def _frame(data: Any) -> Any:

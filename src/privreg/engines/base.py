@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -209,6 +210,10 @@ class Kind(ABC):
         """One column of a table in memory."""
         raise NotImplementedError
 
+    def places(self, X: Any) -> list[Path]:  # noqa: ARG002
+        """The files and folders that the rows are in, if it is known."""
+        return []
+
     def load(self, X: Any) -> Any:
         """The table in memory, as `read_table` takes it: for rows that are no secret."""
         return X
@@ -233,6 +238,9 @@ class FileKind(Kind):
 
     def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
         return X.select([*columns, *_person(X, columns, groups)], columns), groups
+
+    def places(self, X: Any) -> list[Path]:
+        return X.places
 
     def load(self, X: Any) -> Any:
         return X.read(list(X.columns))

@@ -7,6 +7,7 @@ from privreg._format import count_of, epsilon_delta, number, one_line, shortened
 from privreg._notebook import card, caution, lead, note, table
 from privreg.data.schema import BOOLEAN, Column, Schema
 from privreg.errors import BudgetRefusedError
+from privreg.estimators.public_rows import FEWEST_ROWS
 from privreg.estimators.settled import Public
 from privreg.privacy.ledger.ledger import Ledger
 from privreg.privacy.ledger.request import Request
@@ -14,7 +15,10 @@ from privreg.privacy.ledger.room import room_in_words
 from privreg.privacy.ledger.why import left_for_one_more
 from privreg.privacy.receipt import ONE_PERSON
 
-FROM_PUBLIC_ROWS = "Centres, spreads and correlations of columns would come from the public rows, at no cost."
+FROM_PUBLIC_ROWS = (
+    "Centres, spreads and correlations of columns would come from the public rows, at no cost, if at least "
+    f"{FEWEST_ROWS} of them are complete."
+)
 TO_FIND = "determined by the fit"  # the kind of a column that only the records tell
 
 

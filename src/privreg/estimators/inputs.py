@@ -81,7 +81,9 @@ def with_public_rows(inputs: Inputs, types: Types) -> Inputs:
         return inputs
     features = list(types.columns) if inputs.formula is None else inputs.formula.inputs
     needed = _with_filter(features, inputs.where)
-    return replace(inputs, public=inputs.public.chosen(types, needed, inputs.formula is None))
+    roles = [inputs.target, None if inputs.groups is None else name_of(inputs.groups)]
+    unused = None if inputs.formula is not None else [str(name) for name in roles if name is not None]
+    return replace(inputs, public=inputs.public.chosen(types, features, needed, unused))
 
 
 def _with_filter(columns: Sequence[str], condition: Expression | None) -> list[str]:

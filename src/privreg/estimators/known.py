@@ -53,8 +53,11 @@ class Known:
 
     def loaded(self) -> "Known":
         """With public rows in memory, if there are any. What is wrong with their file shows here."""
-        public = self.inputs.public
-        return self if public is None else replace(self, inputs=replace(self.inputs, public=public.loaded()))
+        if self.inputs.public is None:
+            return self
+        schema = None if self.schema is None else self.completed(self.schema)
+        public = self.inputs.public.loaded(self.inputs.where, schema)
+        return replace(self, inputs=replace(self.inputs, public=public))
 
     @property
     def reads(self) -> bool:

@@ -3,7 +3,7 @@
 Proof: docs/proofs/spread.md. Exact check: tests/mechanisms/test_spread.py.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 from typing import Unpack
 
@@ -36,8 +36,8 @@ class Spread:
     unit: float
     sure: bool  # whether anything stood out from the noise
     weights: Float64  # part of the records that is taken to be in each bin
-    counts: Float64 = field(default_factory=lambda: np.zeros(BINS))  # noisy numbers of records in each bin
-    noise: float = 1.0  # standard deviation of each
+    counts: Float64  # noisy numbers of records in each bin
+    noise: float  # standard deviation of each
 
     @property
     def mean_square(self) -> float:

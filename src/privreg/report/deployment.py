@@ -21,7 +21,7 @@ from privreg.data.schema import unprotected_levels
 from privreg.privacy.promise import bounds, broken_promise, is_custom
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 from privreg.report.document import Grid, TableCell, words
-from privreg.results.release import Release
+from privreg.results.release import Release, public_note
 from privreg.results.summary import fit_lines
 from privreg.results.tables import MOST_CORRELATED
 
@@ -193,7 +193,8 @@ def _variant(release: Release) -> dict[str, Any]:
         + ", ".join(map(shown, [*release.inputs, release.target])),
         "unprotected_quantities": "Treated as public: the names and types of columns, declared levels and ranges, "
         "and all settings. Running time is not protected."
-        + (f" {unprotected_levels(release.typed)}" if release.typed else ""),
+        + (f" {unprotected_levels(release.typed)}" if release.typed else "")
+        + (f" {public_note(release.public_rows)}" if release.public_rows else ""),
     }
 
 
@@ -239,13 +240,15 @@ def _implementation(release: Release) -> dict[str, Any]:
     receipt = release.receipt
     used = dict.fromkeys(event.description for event in receipt.events)
     source = "the operating system's randomness" if receipt.private else "a seed (not private)"
+    scales = f"; scales of columns come from {release.public_rows:,} public rows" if release.public_rows else ""
+    results = f"the noisy results{' and the public rows' if release.public_rows else ''} only"
     return {
-        "preprocessing_and_hyperparameter_tuning": f"Inside privreg: {_missing(release)}; nothing is tuned on the data "
-        "outside the budget. What was done before is not known to privreg.",
+        "preprocessing_and_hyperparameter_tuning": f"Inside privreg: {_missing(release)}{scales}; nothing is tuned on "
+        "the private records outside the budget. What was done before is not known to privreg.",
         "mechanisms": f"{'; '.join(used) or 'none'}. Statistics are integers, computed exactly; noise comes from "
         f"OpenDP's discrete samplers, fed by {source}. Running time is not protected. privreg {__version__}.",
         "composition": " Then, with the rest of the budget: ".join(map(_composition, receipt.parts)),
-        "post_processing": "Coefficients, intervals, notes and this record are computed from the noisy results only.",
+        "post_processing": f"Coefficients, intervals, notes and this record are computed from {results}.",
         "justification": UNKNOWN,
         "utility": " ".join(fit_lines(release)) or "No measure of accuracy was released.",
         "additional_information": UNKNOWN,

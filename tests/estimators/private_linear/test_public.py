@@ -25,7 +25,7 @@ from privreg.estimators.private_linear.state import Expected, State
 from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.spread import Spread
 
-SPREAD = Spread(1.0, 1.0, True, np.zeros(1))
+SPREAD = Spread(1.0, 1.0, True, np.zeros(1), np.zeros(1), 1.0)
 
 
 def rows_of(*columns, level=None):

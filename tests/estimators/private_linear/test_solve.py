@@ -51,7 +51,7 @@ def solved(A, y, generator, noise=(1e-9, 1e-9), sure=(True,) * WIDTH, first_nois
         SETTING,
         State(
             Scale(0.0, 8.0, 1.0),
-            Spread(8.0, 1.0, True, np.zeros(1)),
+            Spread(8.0, 1.0, True, np.zeros(1), np.zeros(1), 1.0),
             terms,
             released=(first, last),
             lengths=Lengths(counts, 1e-6, 1e-6, N),

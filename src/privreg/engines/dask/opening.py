@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from logging import CRITICAL
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -124,6 +125,9 @@ class ClusterFiles(Kind):
     def take(self, X: Any, columns: Sequence[str], groups: Any) -> tuple[Any, Any]:
         table, groups = ParquetFiles().take(X.table, columns, groups)
         return replace(X, table=table), groups
+
+    def places(self, X: Any) -> list[Path]:
+        return X.table.places
 
     def load(self, X: Any) -> Any:
         return ParquetFiles().load(X.table)

@@ -25,9 +25,8 @@ from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.inference import Inference, quantile
 from privreg.estimators.private_linear.model import WinsorisedModel
-from privreg.estimators.private_linear.public import FEWEST_ROWS
 from privreg.estimators.private_linear.readable import ReadableModel
-from privreg.estimators.public_rows import public_rows
+from privreg.estimators.public_rows import FEWEST_ROWS, public_rows
 from privreg.estimators.reading import ADAPTIVE
 from privreg.estimators.regressor import PrivateRegressor, saved, shown_names
 from privreg.estimators.schema_notes import incomplete, left_out_notes
@@ -135,7 +134,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     n_records_ : float
         A cautious (low) private estimate of the number of records.
     n_public_rows_ : int
-        The number of public rows that centres, spreads and correlations of columns come from; 0 if there are none.
+        The number of public rows that centres, spreads and correlations of columns come from; 0 if there are none, or
+        if the model is a constant for which they were not asked.
     warnings_ : list of str
         Plain sentences about what may be wrong with this fit, from released values only.
     receipt_ : Receipt
@@ -349,7 +349,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         wanted = None if self.k == "auto" else int(self.k)
         public = self._public_rows(known, schema)
         fitted = fit(account, engine, wanted, self.max_rows_for_selection, wide=self.limits == "wide", public=public)
-        self.n_records_, self.n_public_rows_ = fitted.records, 0 if public is None else public.n_records
+        self.n_records_, self.n_public_rows_ = fitted.records, fitted.public_rows
         told = [*schema.warnings, *left_out_notes(schema), *incomplete(schema, fitted.counted, _count_noise(account))]
         told += [TOO_FEW_PUBLIC] if public is None and known.inputs.public is not None else []
         self.warnings_ = told + fitted.warnings
@@ -413,18 +413,16 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     def _facts(self, features: int | None = None) -> list[str]:  # noqa: ARG002
         used, ends = len(self._chosen()), self.prediction_range()
         records = about(self.n_records_)
+        public = [public_note(self.n_public_rows_)] if self.n_public_rows_ else []
         if ends is None:
-            return [f"A constant, fitted to about {records} records."]
+            return [f"A constant, fitted to about {records} records.", *public]
         facts = [
             f"A linear model of {used} of {count_of(len(self._names), 'feature')}, fitted to about {records} records.",
             range_note(ends),
         ]
         if self.limits == "wide":
             facts.append("Limits are wide: coefficients are closer to plain least squares, and intervals are wider.")
-        if self.n_public_rows_:
-            facts.append(public_note(self.n_public_rows_))
-        facts += self._about_columns(self._chosen())
-        return facts
+        return facts + public + self._about_columns(self._chosen())
 
 
 def _count_noise(account: AdaptiveAccount) -> float:

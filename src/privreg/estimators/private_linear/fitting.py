@@ -54,6 +54,7 @@ class Fitted:
     model: WinsorisedModel
     counted: float
     records: float
+    public_rows: int  # that told about columns
     warnings: list[str]
 
 
@@ -73,10 +74,16 @@ def fit(
     """
     setting = count_records(account, engine, wanted, most_rows, wide, public)
     state = read_target(setting)
-    constant = not setting.schedule.columns or not state.spread.sure
-    state = settle_for_a_constant(setting, state) if constant else regress(setting, centred(setting, state))
+    if not setting.schedule.columns or not state.spread.sure:
+        setting = replace(setting, public=None)  # which tell about columns only
+        state = settle_for_a_constant(setting, state)
+    elif setting.public is not None and tells_no_scale(setting, state):
+        state = settle_for_a_constant(setting, add_columns(setting, state, list(range(len(engine)))))
+    else:
+        state = regress(setting, centred(setting, state))
     assert state.model is not None
-    return Fitted(state.model, setting.counted, setting.records, warnings(setting, state))
+    asked = 0 if setting.public is None else setting.public.n_records
+    return Fitted(state.model, setting.counted, setting.records, asked, warnings(setting, state))
 
 
 def warnings(setting: Setting, state: State) -> list[str]:
@@ -88,16 +95,17 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append(_NO_SPREAD)
     elif not state.terms:
         texts.append(_NO_COLUMN)
-    if pick_epsilon(setting.share(schedule.target_median)) * setting.records / 2 < RELIABLE:
+    if not finds_centre(setting):
         texts.append(NO_CENTRE)
     features = setting.engine.features
     if untold := [features[j].name for j in state.lost if features[j].category is None]:
         its = "its scale" if len(untold) == 1 else "their scales"
         texts.append(f"{listed(untold)}: the public rows hardly vary there and do not tell {its}; left out.")
-    if rare := [features[j].name for j in state.lost if features[j].category is not None]:
-        names = listed(rare)
-        value = "this value" if len(rare) == 1 else "these values"
-        texts.append(f"{names}: too few records at this budget have {value}, or nearly all do; left out.")
+    levels = [features[j] for j in state.lost if features[j].category is not None]
+    for known, too_few in ((False, "hardly any public row has"), (True, "too few records at this budget have")):
+        if rare := [level.name for level in levels if (level.share is not None) == known]:
+            value = "this value" if len(rare) == 1 else "these values"
+            texts.append(f"{listed(rare)}: {too_few} {value}, or nearly all do; left out.")
     if guessed := list(dict.fromkeys(features[term.column].name for term in state.terms if not term.sure)):
         its, it, varies = (
             ("its", "it", "it hardly varies") if len(guessed) == 1 else ("their", "them", "they hardly vary")
@@ -146,18 +154,26 @@ def read_target(setting: Setting) -> State:
     return State(Scale(median, spread.limit, spread.unit), spread)
 
 
+def finds_centre(setting: Setting) -> bool:
+    """Whether the median of the target can stand out from the grid."""
+    return pick_epsilon(setting.share(setting.schedule.target_median)) * setting.records / 2 >= RELIABLE
+
+
 def target_limit(setting: Setting) -> float:
     """The most standard deviations that the target's limit may be."""
     return TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
 
 
 def find_shift(setting: Setting, median: float, spread: Spread, clip: float, part: float) -> float:
-    """How far the target's mean lies from its median, shrunk by how much of that may be noise."""
+    """How far the target's mean lies from its median, shrunk by how much of that may be noise.
+
+    If the clip is a guess, it counts only if it stands out, and if the median can be relied on.
+    """
     event = plan_clipped_sum("mean of the target", setting.share(part), purpose="target")
     values = setting.engine.column(TARGET)
     shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
     noise = clip * event.scale / event.grid / setting.counted
-    if not spread.sure and abs(shift) < STANDS_OUT * noise:
+    if not spread.sure and (abs(shift) < STANDS_OUT * noise or not finds_centre(setting)):
         return 0.0
     shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
     return min(max(shift, -clip), clip)
@@ -174,6 +190,11 @@ def settle_for_a_constant(setting: Setting, state: State) -> State:
         spread = read_both(spread, again, setting.records, most)
     shift = find_shift(setting, target.centre, spread, spread.limit, left)
     return replace(state, model=_constant(replace(target, centre=target.centre + shift)))
+
+
+def tells_no_scale(setting: Setting, state: State) -> bool:
+    """Whether public rows, which cost nothing to ask, leave no column that a model could use."""
+    return not any(add_columns(setting, state, [j]).terms for j in range(len(setting.engine)))
 
 
 def centred(setting: Setting, state: State) -> State:

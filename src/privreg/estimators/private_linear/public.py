@@ -21,7 +21,6 @@ from privreg.kernels.moments import moment_sums, rotate
 from privreg.kernels.values import Distances, code_of, value_of
 from privreg.mechanisms.spread import Spread, read_spread
 
-FEWEST_ROWS = 20  # that are complete: fewer are not used
 FEWEST_AWAY = 5  # rows that must lie away from the centre of their column, have a level, or not have it
 ONE_ROW = 1 / 8  # stands for the noise of an exact histogram: so small that a single row stands out
 # On the paper's tables a FLOOR of 0 to 0.3 made no difference, nor did a DRIFT of 0.03 to 0.3. Both limit the harm of
