@@ -37,7 +37,7 @@ from privreg.paper import make_method
 from privreg.privacy.weak import weak_points
 
 ROWS = 400
-FIT = ("--target", "pay", "--epsilon", "1")
+FIT = ("--target", "pay", "--epsilon", "9")  # with less, 400 records do not always tell what kind a column is
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +90,18 @@ def test_text_cannot_be_a_level_of_numbers(folder, option, kind):
     assert f"--category {name}=" in line
 
 
+def named(result):
+    """The columns that a fit answers with, without those that noise may add."""
+    return [name for name in json.loads(result.stdout)["columns"] if not name.endswith("=(other)")]
+
+
 @FILES
 def test_numbers_can_be_levels_of_numbers(folder, file):
     given = ("education=1,2,3", "share=0.5,1,1.5", "member=TRUE,false")
     levels = [word for option in given for word in ("--category", option)]
-    answer = json.loads(run("fit", file, *FIT, "--drop", TOWN, *levels, "--json", "--out", "model.json").stdout)
+    answer = run("fit", file, *FIT, "--drop", TOWN, *levels, "--json", "--out", "model.json")
     education, share = ["education=2", "education=3"], ["share=1", "share=1.5"]  # the first is the reference
-    assert answer["columns"] == [*education, *share, "member=False"]
+    assert named(answer) == [*education, *share, "member=False"]
     meant = {"education": (1, 2, 3), "share": (0.5, 1, 1.5), "member": (True, False)}
     assert {column.name: column.levels for column in load_model("model.json").schema_} == meant
 
@@ -136,11 +141,6 @@ def test_in_python_text_is_refused_for_numbers_wherever_they_are(people, folder)
 
 
 # ---- commas in names
-
-
-def named(result):
-    """The columns that a fit answers with, without the one that noise may add."""
-    return [name for name in json.loads(result.stdout)["columns"] if name != f"{TOWN}=(other)"]
 
 
 @FILES

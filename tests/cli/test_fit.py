@@ -21,6 +21,11 @@ from privreg.results.release import range_note, release_of
 # ---- fit
 
 
+def named(columns):
+    """Without the one that noise may add, of values that were not declared: seven fits in a million."""
+    return [name for name in columns if name != "town=(other)"]
+
+
 def test_only_the_note_about_the_range_of_predictions_is_left_out(capsys):
     """Other notes may have the same numbers: ranges that were declared, for instance."""
     release, declared = release_of(known_model()), "Declared ranges, treated as public: a −1 … 1, b 10 … 14."
@@ -43,7 +48,7 @@ def test_fit_finds_the_model_in_every_kind_of_file(folder, name):
     assert found["town=south"]["value"] == pytest.approx(-10, abs=2)  # than in the north, the reference
     assert answer["target"] == "pay"
     assert answer["method"] == "PrivateLinearRegression"
-    assert answer["columns"] == ["age", "school", "town=south", "noise"]
+    assert named(answer["columns"]) == ["age", "school", "town=south", "noise"]
     assert answer["receipt"]["private"] is True
     assert answer["receipt"]["requested"] == {"epsilon": 3.0, "delta": 1e-6}
     assert answer["files"] == {}
@@ -89,7 +94,7 @@ def test_without_a_ledger_it_says_that_nothing_was_counted(folder):
 def test_levels_of_a_type_are_public_only_if_it_is_said(folder):
     more = ("--target", "pay", *BUDGET, "--drop", "name,family", "--json")
     typed = json.loads(run("fit", folder / "typed.parquet", *more, "--categories", "dtype").stdout)
-    assert typed["columns"] == ["age", "school", "town=south", "town=west", "noise"]
+    assert named(typed["columns"]) == ["age", "school", "town=south", "town=west", "noise"]
     said = "Levels of town were taken from the column's type: they are not protected and may come from single records."
     assert typed["warnings"][0] == said
     assert not any("Declared, not found" in note for note in typed["notes"])
@@ -97,7 +102,7 @@ def test_levels_of_a_type_are_public_only_if_it_is_said(folder):
     assert found["columns"] in (["age", "school", f"town={other}", "noise"] for other in ("north", "south"))
     assert not any("taken from" in warning for warning in found["warnings"])
     listed = json.loads(run("fit", folder / "people.csv", *more, "--categories", folder / "levels.json").stdout)
-    assert listed["columns"] == ["age", "school", "town=south", "noise"]
+    assert named(listed["columns"]) == ["age", "school", "town=south", "noise"]
 
 
 def test_levels_are_differences_from_their_reference(folder):
@@ -171,7 +176,7 @@ def test_the_model_file_holds_what_was_printed(folder, tmp_path):
 def test_json_has_the_statistics(folder):
     answer = json.loads(fit(folder / "people.csv", "--json").stdout)
     told = answer["statistics"]
-    assert told["r2"] == pytest.approx(0.82, abs=0.1)
+    assert told["r2"] == pytest.approx(0.895, abs=0.05)  # noise of 0.007
     assert told["residual_error"] == pytest.approx(3, rel=0.3)
     assert told["r2_error"] > 0
     assert [row["name"] for row in told["description"]] == ["age", "school", "town=north", "town=south", "noise", "pay"]
@@ -188,8 +193,8 @@ def test_joint_tests_are_printed(folder, people, tmp_path):
     rng = np.random.default_rng(0)
     town = rng.choice(["north", "south", "west"], len(people))
     people.assign(town=town, pay=people["pay"] + 9 * (town == "west")).to_csv(tmp_path / "three.csv", index=False)
-    levels = ("--category", "town=north,south,west")
-    words = ("fit", tmp_path / "three.csv", "--target", "pay", *BUDGET, "--drop", "name,family", *levels)
+    # Levels that are found are counted so well that noise does not add "(other)", and with it a degree of freedom.
+    words = ("fit", tmp_path / "three.csv", "--target", "pay", *BUDGET, "--drop", "name,family")
     (line,) = [line for line in run(*words).stdout.splitlines() if line.split()[:1] == ["town"]]
     assert line.split()[2:] == ["2", "<", "0.001"]
     (test,) = json.loads(run(*words, "--json").stdout)["statistics"]["joint_tests"]
