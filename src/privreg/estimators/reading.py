@@ -182,8 +182,7 @@ def _without(reading: _Reading, counts: Float64, own: list[int]) -> tuple[float,
 
 def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
     """The kind that most of the values that are there have; text if no other kind clearly has nearly all of them."""
-    mark = COMMA if counts[COMMA] > counts[POINT] else POINT
-    classes = {NUMBER: [WHOLE, *EITHER, mark], DATE: [DATES], BOOLEAN: [TRUTH], CATEGORY: [TEXTS]}
+    classes = {NUMBER: _of_numbers(counts), DATE: [DATES], BOOLEAN: [TRUTH], CATEGORY: [TEXTS]}
     kind = max(classes, key=lambda each: counts[classes[each]].sum())
     of_kind, present = np.isin(np.arange(len(counts)), classes[kind]), np.arange(len(counts)) != MISSING
     weights = of_kind - MOSTLY * present  # negative counts stay: without them the values that are there seem too many
@@ -194,9 +193,9 @@ def _kind_of(reading: _Reading, name: str, counts: Float64) -> Column:
     return Column(name, kind, mark=_mark(reading, name), found=kind == CATEGORY)
 
 
-def _numbers(counts: Float64) -> float:
-    """Cells that are numbers, with the decimal mark that more of them have."""
-    return float(counts[WHOLE] + counts[EITHER_POINT] + counts[EITHER_COMMA] + max(counts[POINT], counts[COMMA]))
+def _of_numbers(counts: Float64) -> list[int]:
+    """Classes of cells that are numbers, with the decimal mark that more of them have."""
+    return [WHOLE, *EITHER, COMMA if counts[COMMA] > counts[POINT] else POINT]
 
 
 def _mark(reading: _Reading, name: str | None) -> str:
@@ -350,6 +349,6 @@ def _doubts(reading: _Reading) -> list[str]:
     doubts, types = [], reading.public.types
     targets = [None, *(name for name in sorted(reading.public.targets) if types[name].kind == TEXT)]
     for counts in (reading.classes[name] for name in targets if name in reading.classes):
-        if _numbers(counts) < reading.records / 2 - CERTAIN * reading.class_noise:
+        if counts[_of_numbers(counts)].sum() < reading.records / 2 - CERTAIN * reading.class_noise:
             doubts.append(NO_NUMBERS)
     return doubts

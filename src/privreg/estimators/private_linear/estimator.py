@@ -20,7 +20,7 @@ from privreg.engines.registry import kind_of
 from privreg.estimators.base import is_whole
 from privreg.estimators.budgets import check_budget
 from privreg.estimators.dry_run import Check
-from privreg.estimators.inputs import read_inputs
+from privreg.estimators.inputs import Inputs, read_inputs
 from privreg.estimators.known import Known
 from privreg.estimators.private_linear.fitting import fit
 from privreg.estimators.private_linear.inference import Inference, quantile
@@ -211,7 +211,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         self
         """
         self._warn_if_weak()
-        self._fit(replace(read_inputs(X, y, groups, formula, where), public=public_rows(public, X)))
+        self._fit(_inputs(X, y, groups, formula, where, public))
         self._tell()
         return self
 
@@ -250,7 +250,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         Check
             The columns, as far as types and declarations tell, and the cost. Prints as text.
         """
-        return self._checked(replace(read_inputs(X, y, groups, formula, where), public=public_rows(public, X)))
+        return self._checked(_inputs(X, y, groups, formula, where, public))
 
     def predict(self, X: Any, *, inverse: bool = False, interval: float | None = None) -> Any:
         """Predict the target for each row; NaN where a value that the model needs is missing.
@@ -423,6 +423,10 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
         if self.limits == "wide":
             facts.append("Limits are wide: coefficients are closer to plain least squares, and intervals are wider.")
         return facts + public + self._about_columns(self._chosen())
+
+
+def _inputs(X: Any, y: Any, groups: Any, formula: str | None, where: str | None, public: Any) -> Inputs:
+    return replace(read_inputs(X, y, groups, formula, where), public=public_rows(public, X))
 
 
 def _count_noise(account: AdaptiveAccount) -> float:

@@ -17,7 +17,7 @@ from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
 from privreg.estimators.private_linear.public import whiten
-from privreg.estimators.private_linear.scales import RELIABLE, add_columns, find_median, find_spread, widened
+from privreg.estimators.private_linear.scales import add_columns, find_median, find_spread, finds_median, widened
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
@@ -156,7 +156,7 @@ def read_target(setting: Setting) -> State:
 
 def finds_centre(setting: Setting) -> bool:
     """Whether the median of the target can stand out from the grid."""
-    return pick_epsilon(setting.share(setting.schedule.target_median)) * setting.records / 2 >= RELIABLE
+    return finds_median(setting, setting.schedule.target_median)
 
 
 def target_limit(setting: Setting) -> float:

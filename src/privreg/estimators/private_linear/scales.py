@@ -112,11 +112,11 @@ def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
 def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) -> list[float]:
     """Medians, where the centre is not known already and no range has to stand in for one."""
     part = setting.schedule.medians / setting.schedule.unknown
-    epsilon = pick_epsilon(setting.share(part))
-    reliable = epsilon * setting.records / 2 >= RELIABLE
+    reliable = finds_median(setting, part)
     features = [setting.engine.features[j] for j in columns]
     asked = [f.centre is None and (reliable or f.range is None) for f in features]
-    prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan_median("", epsilon))
+    plan = plan_median("", pick_epsilon(setting.share(part)))
+    prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan)
     centres = []
     for feature, ask, values in zip(features, asked, prepared, strict=True):
         low, high = feature.range or (-float("inf"), float("inf"))
@@ -134,6 +134,11 @@ def _bounded(feature: Feature, scale: Scale) -> Scale:
         return scale
     most = max(scale.centre - feature.range[0], feature.range[1] - scale.centre)
     return Scale(scale.centre, min(scale.limit, most), min(scale.unit, most))
+
+
+def finds_median(setting: Setting, part: float) -> bool:
+    """Whether a median can stand out from the grid, at this part of the budget."""
+    return pick_epsilon(setting.share(part)) * setting.records / 2 >= RELIABLE
 
 
 def find_median(setting: Setting, name: str, values: Column, part: float, row: int | None = None) -> float:
