@@ -66,7 +66,7 @@ MECHANISMS = (
         "clipped sums",
         ("mean",),
         ("mechanisms/test_mean.py",),
-        ("mean of the target", "residual variance", "explained variance"),
+        ("mean of the target", "balance of the target", "residual variance", "explained variance"),
         ("clipped mean",),
     ),
     Mechanism(
@@ -76,6 +76,7 @@ MECHANISMS = (
         ("lengths of residuals",),
         ("lengths (histogram)",),
     ),
+    Mechanism("choice by sides", ("sides",), ("mechanisms/test_sides.py",), ("choose feature",)),
     Mechanism("screening", ("screening", "kendall"), ("mechanisms/test_screening.py",), ("choose feature",)),
     Mechanism("screening on a sample", ("sampling", "screening", "kendall"), ("mechanisms/test_sampling.py",)),
     Mechanism(

@@ -43,14 +43,14 @@ FIT = PrivateLinearRegression.fit
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
-    from privreg.estimators.private_linear import finish, fitting, phases, scales, schedule
+    from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
     from privreg.mechanisms import spread
     from privreg.mechanisms.screening import screening_scores
 
     def constants(**values: Any) -> Patch:
-        modules = (finish, fitting, phases, scales, schedule, spread)
+        modules = (choosing, finish, fitting, phases, scales, schedule, spread)
         homes = [(module, name) for name in values for module in modules if hasattr(module, name)]
         assert {name for _, name in homes} == set(values), values
 
@@ -70,7 +70,7 @@ def ablations() -> dict[str, Patch]:
     def choose_exactly(account: Any, events: list[Any], pairs: Any, n_records: int) -> NDArray[np.int64]:  # noqa: ARG001
         return np.argsort(-screening_scores(pairs, n_records), kind="stable")[: len(events)]
 
-    def scale_exactly(setting: Setting, columns: list[int]) -> list[Any]:
+    def scale_exactly(setting: Setting, columns: list[int], known: Any) -> list[Any]:  # noqa: ARG001
         return [scales._public_scale(setting, setting.engine, j) for j in columns]  # type: ignore[arg-type]
 
     def know_columns(self: PrivateLinearRegression, X: Any, y: Any) -> Any:

@@ -15,7 +15,8 @@ from privreg.estimators import dp_kendall, sub_lasso
 from privreg.estimators.private_linear import design, fitting
 from privreg.kernels import lasso, ranks
 from privreg.kernels.moments import Sums, moment_sums, round_residuals
-from privreg.mechanisms import depth, lengths, mean, screening
+from privreg.kernels.values import FULL
+from privreg.mechanisms import depth, lengths, mean, screening, sides
 from privreg.privacy.events import Gaussian, GaussianMoments
 
 
@@ -69,6 +70,15 @@ def _without_a_clip(values: Any, centre: float, clip: float) -> Any:
     return np.array([np.rint((values - centre) / clip * mean.GRID).astype(np.int64).sum()])
 
 
+def _unclipped_weights(residuals: Any, clip: float, balance: float) -> Any:
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.rint((residuals / clip - balance) * FULL))
+
+
+def _any_sums(columns: Any, weights: Any) -> Any:
+    return (columns.astype(np.float64) @ weights).astype(np.int64)
+
+
 def _keep_everybody(engine: Any, most: int, noise: Any) -> Any:
     privreg.mechanisms.persons.keep_rows(engine, most, noise)
     return engine
@@ -79,6 +89,18 @@ BUGS = {
         "a clipped sum said to move by half a clip",
         changing((fitting, "plan_clipped_sum", _half_the_sum)),
         FLAGSHIP,
+        "statistics",
+    ),
+    "sides without a clip": Bug(
+        "weights of records in a choice by sides, without a clip",
+        changing((design, "side_weights", _unclipped_weights), (design, "side_sums", _any_sums)),
+        "PrivateLinearRegression, sides",
+        "statistics",
+    ),
+    "half the range of sides": Bug(
+        "scores of sides said to move within 1",
+        changing((sides, "RANGE", sides.RANGE // 2)),
+        "PrivateLinearRegression, sides",
         "statistics",
     ),
     "half the range": Bug(

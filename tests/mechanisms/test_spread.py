@@ -20,6 +20,7 @@ from privreg.mechanisms.spread import (
     SURE,
     noisy_histogram,
     plan_histogram,
+    pooled,
     read_both,
     read_spread,
 )
@@ -260,3 +261,39 @@ def test_two_looks_are_surer_than_one():
     both = read_both(one, one, 100.0, 6.0)
     assert both.sure
     assert both.limit == one.limit
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_columns_are_read_together_as_far_as_they_are_alike(rng, alike):
+    shape = np.zeros(BINS)
+    shape[90:96] = 400, 900, 1500, 2000, 900, 40
+    truth = np.array([np.roll(shape, 0 if alike else 12 * j) for j in range(8)])
+    noisy = truth + rng.normal(0, 50, truth.shape)
+    found, noise = pooled(noisy, 50.0)
+    before, after = ((noisy - truth) ** 2).mean(), ((found - truth) ** 2).mean()
+    if alike:
+        assert after < 0.4 * before
+        assert noise < 35
+    else:
+        held = truth > 800
+        assert found[held] == pytest.approx(noisy[held], rel=0.05)
+        assert 45 < noise <= 50
+
+
+def test_few_columns_are_read_alone(rng):
+    noisy = rng.normal(0, 50, (5, BINS))
+    found, noise = pooled(noisy, 50.0)
+    assert found is noisy
+    assert noise == 50.0
+
+
+@given(hnp.arrays(np.int64, st.tuples(st.integers(6, 9), st.just(BINS)), elements=st.integers(-(2**62), 2**62)))
+@settings(max_examples=50)
+def test_reading_together_never_fails(histograms):
+    with np.errstate(all="raise"):
+        found, noise = pooled(histograms / GRID, 1000.0)
+    assert np.isfinite(found).all()
+    assert 0 < noise <= 1000.0
+    for histogram in found:
+        spread = read_spread(histogram, noise, 100.0, 4.0)
+        assert 0 < spread.unit <= spread.limit < np.inf

@@ -26,6 +26,7 @@ WINDOWS = (1, 2, 4, 6)  # bins looked at together
 SURE = 5.5  # standard deviations of noise from which every window is kept
 PLAUSIBLE = 4.5  # from which the best window is believed, if there is no such window
 LIKELY = 1.5  # and from which a single bin at its edge is
+FEWEST_POOLED = 6  # columns that are read together
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,19 @@ def read_spread(histogram: Float64, sigma: float, records: float, most: float) -
     at = fitting[-1] if fitting.size else 0
     unit = max(sqrt(variances[at]), float(limits[at]) / most)
     return Spread(float(limits[at]), unit, sure, weights, histogram, sigma)
+
+
+def pooled(histograms: Float64, sigma: float) -> tuple[Float64, float]:
+    """Histograms of several columns, each drawn towards their mean by how much of their variety in a bin is noise.
+
+    With them the noise that is left, on the average over records.
+    """
+    if len(histograms) < FEWEST_POOLED:
+        return histograms, sigma
+    mean, variance = histograms.mean(axis=0), histograms.var(axis=0, ddof=1)
+    own = np.maximum(0.0, 1 - sigma**2 / np.maximum(variance, 1e-300))
+    left = np.average(own**2, weights=np.maximum(mean, 1e-9)) + 1 / len(histograms)
+    return own * histograms + (1 - own) * mean, sigma * min(sqrt(left), 1.0)
 
 
 def read_both(first: Spread, second: Spread, records: float, most: float) -> Spread:

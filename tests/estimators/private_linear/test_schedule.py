@@ -18,11 +18,17 @@ def test_shares_add_up_to_one(size, available, wanted, known, public):
     """Of all that a fit may do: added exactly they are 1 up to rounding, far below the 1e-9 that is held back."""
     schedule = make_schedule(size, available, wanted, int(known * available), public)
     parts = [COUNT, schedule.target_median, schedule.target_histogram, schedule.target_mean, schedule.recount]
-    parts += [schedule.selection, *schedule.lengths, schedule.quality, schedule.quality, *schedule.phases]
-    if schedule.unknown:  # each column has its own, and there are no more than that
-        parts += [schedule.medians, schedule.histograms]
-    else:
-        assert schedule.medians == schedule.histograms == 0
+    parts += [
+        schedule.selection,
+        schedule.balance,
+        *schedule.lengths,
+        schedule.quality,
+        schedule.quality,
+        *schedule.phases,
+    ]
+    for share, columns in ((schedule.medians, schedule.centres), (schedule.histograms, schedule.unknown)):
+        assert columns or not share  # each column has its own, and there are no more than that
+        parts.append(share)
     assert min(parts) >= 0
     assert abs(sum(map(Fraction, parts)) - 1) < 1e-12
     assert schedule.total == pytest.approx(1, abs=1e-12)
@@ -49,6 +55,27 @@ def test_public_rows_leave_the_choice_of_columns_and_save_their_scales(size, ava
         assert sum(schedule.phases) > sum(without.phases)
         assert [phase / sum(schedule.phases) for phase in schedule.phases] == pytest.approx([0.10, 0.40, 0.50])
         assert schedule.products == (0.10, 0.30, 0.12)
+
+
+@given(sizes, st.integers(1, 1500), st.floats(0, 1), st.booleans())
+def test_columns_are_chosen_by_sides_where_all_centres_can_be_found(size, available, known, public):
+    known = int(known * available)
+    schedule = make_schedule(size, available, None, known, public)
+    if schedule.by_sides:
+        assert schedule.columns < available
+        assert schedule.selection
+        assert schedule.balance
+        assert schedule.centres == (0 if public else available - known)
+        assert schedule.medians >= schedule.centres * 250 / size**2 * (1 - 1e-12)
+    else:
+        assert schedule.balance == 0
+        assert schedule.centres == schedule.unknown
+        assert not (public and schedule.selection)  # which tell all centres
+
+
+@pytest.mark.parametrize(("size", "by_sides"), [(100, False), (150, False), (200, True), (2000, True)])
+def test_the_smallest_size_for_sides(size, by_sides):
+    assert make_schedule(size, 30, 5).by_sides is by_sides
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ it does not matter where a record stands. The tasks can be sent to other process
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from privreg.kernels.moments import Sums, linear_scores, moment_sums, rotate
 from privreg.kernels.values import FULL, winsorise
 from privreg.mechanisms.lengths import length_counts
 from privreg.mechanisms.mean import clipped_sum
+from privreg.mechanisms.sides import side_sums, side_weights, sides_of, sides_of_level
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,48 @@ class _Unexplained:
 def unexplained(design: Design, theta: Float64) -> Derived:
     """The residuals of a model, as a column."""
     return Derived(_Unexplained(design, theta), design.columns)
+
+
+class Centre(NamedTuple):
+    """Where a column lies: a median, or for the 0/1 column of a level the part of the records that has it."""
+
+    value: float
+    level: bool
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Σ clip(r, ±clip) over the residuals of a model, in whole steps."""
+
+    design: Design
+    theta: Float64
+    clip: float
+
+    def __call__(self, block: Block) -> Int64:
+        residuals = self.design.residuals(self.design.rows(block), block.target, self.theta)
+        return clipped_sum(residuals, 0.0, self.clip)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Of each column that may be chosen, on which side of its centre records are whose residual is positive.
+
+    Blocks have the columns of the design first, then those that have a centre here.
+    """
+
+    design: Design
+    theta: Float64
+    clip: float
+    balance: float
+    centres: tuple[Centre, ...]
+
+    def __call__(self, block: Block) -> Int64:
+        residuals = self.design.residuals(self.design.rows(block), block.target, self.theta)
+        columns = block.values[len(self.design.columns) :]
+        sides = np.empty((len(columns), residuals.size), np.int16)
+        for row, values, (centre, level) in zip(sides, columns, self.centres, strict=True):
+            row[:] = sides_of_level(values, centre) if level else sides_of(values, centre)
+        return side_sums(sides, side_weights(residuals, self.clip, self.balance))
 
 
 @dataclass(frozen=True)

@@ -70,9 +70,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     k : int or "auto", default "auto"
         The most features to use. "auto" uses as many as the data can support at this budget.
     max_rows_for_selection : int or None, default None
-        If features have to be chosen, and there are more records than this, they are chosen on samples of about this
-        many records. This is much faster for tens of millions of records; docs/scaling.md measures the loss of
-        accuracy. None uses all records.
+        If features have to be chosen, and there are more records than this, they are chosen by ranks, on samples of
+        about this many records; docs/scaling.md measures the loss of accuracy. None uses all records.
     limits : {"narrow", "wide"}, default "narrow"
         Where values are clipped. "narrow" is best for predictions, and for intervals at small budgets. With "wide",
         only extreme values are clipped, the further out the more data there are: coefficients are closer to plain least

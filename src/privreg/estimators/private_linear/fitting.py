@@ -10,24 +10,28 @@ from math import sqrt
 import numpy as np
 
 from privreg._format import listed
-from privreg.engines.base import TARGET, Engine, Ranking
+from privreg.engines.base import TARGET, Engine
 from privreg.engines.memory import MemoryEngine
-from privreg.estimators.private_linear.design import unexplained
+from privreg.estimators.private_linear.choosing import choose
 from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
 from privreg.estimators.private_linear.public import whiten
-from privreg.estimators.private_linear.scales import add_columns, find_median, find_spread, finds_median, widened
+from privreg.estimators.private_linear.scales import (
+    add_columns,
+    find_centres,
+    find_median,
+    find_spread,
+    finds_median,
+    widened,
+)
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
-from privreg.mechanisms.peel import peel
-from privreg.mechanisms.sampling import KEPT_ALL, plan_sampled_picks, rate_for
-from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
+from privreg.mechanisms.sampling import KEPT_ALL, rate_for
 from privreg.mechanisms.spread import Spread, read_both
 from privreg.privacy.account import AdaptiveAccount
-from privreg.privacy.events import pick_epsilon
 from privreg.results.release import MOSTLY_NOISE, NO_CENTRE
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
@@ -134,8 +138,8 @@ def count_records(
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
     size = records * sqrt(mu_squared)
     known = sum(feature.share is not None for feature in engine.features)
-    schedule = make_schedule(size, len(engine), wanted, known, public is not None)
     kept = KEPT_ALL if most_rows is None else rate_for(most_rows, records)
+    schedule = make_schedule(size, len(engine), wanted, known, public is not None, kept != KEPT_ALL)
     if not schedule.columns:
         again = plan_noisy_count("count the records again", schedule.recount * mu_squared)
         counted = records = max(noisy_count(account, again, engine.n_records), SMALLEST_COUNT)
@@ -205,25 +209,6 @@ def centred(setting: Setting, state: State) -> State:
     return replace(state, target=Scale(target.centre + shift, spread.limit, unit))
 
 
-def choose(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:
-    """Of the columns that are left, those that go with what the model leaves unexplained. None ranks a sample."""
-    residuals, first = unexplained(state.design, state.theta), len(state.terms) + 1
-    selection, columns = setting.schedule.selection, setting.schedule.columns
-    if ranking is not None:
-        names = [f"choose feature {first + i}" for i in range(count)]
-        events = plan_screening(names, pick_epsilon(setting.share(selection / columns)))
-        pairs = ranking.concordance(residuals, left)
-        places = screen(setting.account, events, pairs, setting.engine.n_records)
-    else:  # by the records of a secret sample; each choice has a sample of its own
-        which = f"feature {first}" if count == 1 else f"features {first} to {first + count - 1}"
-        name, cost = f"choose {which}, on a sample", setting.share(count * selection / columns)
-        event = plan_sampled_picks(name, count, setting.kept, FIRST_RANGE, cost, GRID, purpose="choice")
-        sample = setting.engine.subset(np.flatnonzero(setting.account.sample(event, setting.engine.n_records)))
-        pairs = sample.ranking().concordance(residuals, left)
-        places = peel(setting.account, event, screening_scores(pairs, sample.n_records))
-    return [left[i] for i in places]
-
-
 # ---- least squares
 
 
@@ -231,7 +216,10 @@ def regress(setting: Setting, state: State) -> State:
     """Choose columns if there are too many, and carry out the phases."""
     columns, left = setting.schedule.columns, list(range(len(setting.engine)))
     screening = columns < len(left)
-    ranking = setting.engine.ranking() if screening and setting.kept == KEPT_ALL else None
+    if setting.schedule.by_sides:
+        state = replace(state, centres=find_centres(setting))
+    ranked = screening and state.centres is None and setting.kept == KEPT_ALL
+    ranking = setting.engine.ranking() if ranked else None
     later = int(columns * LATER) if screening else 0
     chosen = choose(setting, state, left, columns - later, ranking) if screening else left
     state = add_columns(setting, state, chosen)

@@ -3,16 +3,19 @@
 from math import sqrt
 from typing import NamedTuple
 
+import numpy as np
+
 from privreg.data.features import Feature
 from privreg.engines.base import PreparedColumns
 from privreg.engines.memory import MemoryEngine
+from privreg.estimators.private_linear.design import Centre
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.estimators.private_linear.public import public_median, public_spread, with_public_share
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.kernels.totals import Column
 from privreg.kernels.values import Distances
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
-from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, read_spread
+from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, pooled, read_spread
 from privreg.privacy.events import pick_epsilon
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
@@ -41,7 +44,7 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
     features = {j: setting.engine.features[j] for j in chosen}
     if rows is None:
         searched = [j for j in chosen if features[j].share is None]
-        found = dict(zip(searched, _scales(setting, searched), strict=True))
+        found = dict(zip(searched, _scales(setting, searched, state.centres), strict=True))
     else:
         levels = [j for j in chosen if features[j].category is not None]
         features |= {j: with_public_share(rows, j, features[j]) for j in levels}
@@ -88,30 +91,49 @@ def _most(setting: Setting, feature: Feature) -> float:
     return FEATURE_LIMIT * widened(setting) / sqrt(max(feature.part, RAREST))
 
 
-def _scales(setting: Setting, columns: list[int]) -> list[_Found]:
-    """Of each column the scale.
+def find_centres(setting: Setting) -> dict[int, Centre]:
+    """Of all columns: medians, and shares of levels. Public rows tell both, if there are any."""
+    rows, features = setting.public, dict(enumerate(setting.engine.features))
+    if rows is not None:
+        features |= {j: with_public_share(rows, j, f) for j, f in features.items() if f.category is not None}
+    centres = {j: Centre(min(max(f.share, 0.0), 1.0), level=True) for j, f in features.items() if f.share is not None}
+    searched = [j for j in features if j not in centres]
+    if rows is None:
+        found = _centres(setting, searched, PreparedColumns(setting.engine, searched))
+    else:
+        found = [_public_scale(setting, rows, j).scale.centre for j in searched]
+    return centres | {j: Centre(value, level=False) for j, value in zip(searched, found, strict=True)}
 
-    Centres come first, then spreads, so that two or three passes over the records serve all columns.
+
+def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | None) -> list[_Found]:
+    """Of each column the scale, about centres that are known already or are found here.
+
+    Centres come first, then spreads, so that two or three passes over the records serve all columns. Spreads are read
+    together: columns of one table often are of the same size.
     """
     if not columns:
         return []
     schedule, features = setting.schedule, setting.engine.features
     prepared = PreparedColumns(setting.engine, columns)
-    centres = _centres(setting, columns, prepared)
+    centres = [known[j].value for j in columns] if known is not None else _centres(setting, columns, prepared)
     prepared.prepare([Distances(centre) for centre in centres])
-    part = schedule.histograms / schedule.unknown
-    found = []
+    share = setting.share(schedule.histograms / schedule.unknown)
+    histograms = []
     for j, values, centre in zip(columns, prepared, centres, strict=True):
         row = features[j].row
-        most = _most(setting, features[j])
-        spread = find_spread(setting, f"spread of column {row}", values, centre, part, most, row)
+        event = plan_histogram(f"spread of column {row}", share, purpose="columns", column=row)
+        histograms.append(noisy_histogram(setting.account, event, values, centre))
+    shrunk, noise = pooled(np.array(histograms), event.scale / event.grid)
+    found = []
+    for j, centre, histogram in zip(columns, centres, shrunk, strict=True):
+        spread = read_spread(histogram, noise, setting.records, _most(setting, features[j]))
         found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
 
 def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) -> list[float]:
     """Medians, where the centre is not known already and no range has to stand in for one."""
-    part = setting.schedule.medians / setting.schedule.unknown
+    part = setting.schedule.medians / max(setting.schedule.centres, 1)
     reliable = finds_median(setting, part)
     features = [setting.engine.features[j] for j in columns]
     asked = [f.centre is None and (reliable or f.range is None) for f in features]
@@ -143,18 +165,12 @@ def finds_median(setting: Setting, part: float) -> bool:
 
 def find_median(setting: Setting, name: str, values: Column, part: float, row: int | None = None) -> float:
     """A noisy median, at this part of the budget."""
-    epsilon, purpose = pick_epsilon(setting.share(part)), _purpose(row)
+    epsilon, purpose = pick_epsilon(setting.share(part)), "target" if row is None else "columns"
     return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=row), values)
 
 
-def find_spread(
-    setting: Setting, name: str, values: Column, centre: float, part: float, most: float, row: int | None = None
-) -> Spread:
-    """A noisy histogram, read with a limit of at most so many standard deviations."""
-    event = plan_histogram(name, setting.share(part), purpose=_purpose(row), column=row)
+def find_spread(setting: Setting, name: str, values: Column, centre: float, part: float, most: float) -> Spread:
+    """A noisy histogram of the target, read with a limit of at most so many standard deviations."""
+    event = plan_histogram(name, setting.share(part), purpose="target")
     histogram = noisy_histogram(setting.account, event, values, centre)
     return read_spread(histogram, event.scale / event.grid, setting.records, most)
-
-
-def _purpose(row: int | None) -> str:
-    return "target" if row is None else "columns"

@@ -20,7 +20,10 @@ TARGET_MEDIAN = (25, 0.01, 0.30)
 TARGET_HISTOGRAM = (80, 0.02, 0.25)
 TARGET_MEAN = (15, 0.002, 0.03)
 # Of what is left for the columns and the regression:
-SELECTION = 0.25
+SELECTION = 0.25  # if columns are chosen by ranks
+SIDES = 0.12  # if by sides,
+BALANCE = 0.007  # for which two sums are needed,
+CENTRES = (250, 0.25)  # and the medians of all columns: 250/S² for each, if that is no more than 0.25 for all
 MEDIANS = 0.05
 HISTOGRAMS = 0.12
 # If S is so small that scales would not be found, medians and histograms get more: 600/S² for each column, but not more
@@ -51,7 +54,10 @@ class Schedule:
     target_mean: float
     recount: float = 0.0
     selection: float = 0.0
-    unknown: int = 0  # columns, at most, whose scale has to be found
+    by_sides: bool = False  # whether columns are chosen by the sides of their centres, which are found first
+    balance: float = 0.0
+    centres: int = 0  # columns, at most, whose centre has to be found
+    unknown: int = 0  # and whose spread
     medians: float = 0.0
     histograms: float = 0.0
     lengths: tuple[float, float] = (0.0, 0.0)
@@ -66,16 +72,19 @@ class Schedule:
 
     @property
     def total(self) -> float:
-        columns = self.selection + self.medians + self.histograms
+        columns = self.selection + self.balance + self.medians + self.histograms
         regression = sum(self.lengths) + 2 * self.quality + sum(self.phases)
         return COUNT + self.target + self.recount + columns + regression
 
 
-def make_schedule(size: float, available: int, wanted: int | None, known: int = 0, public: bool = False) -> Schedule:
+def make_schedule(
+    size: float, available: int, wanted: int | None, known: int = 0, public: bool = False, sampled: bool = False
+) -> Schedule:
     """For data of this size with `available` columns, of which a user wants at most `wanted`.
 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
-    With `public` rows no scale has to be found.
+    With `public` rows no scale has to be found. Columns are chosen by sides if the centres of all can be found, unless
+    they are to be chosen on a sample, which is ranked.
     """
     if size < SMALLEST_SIZE or not available:
         median, histogram, recount = CONSTANT
@@ -91,15 +100,21 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
     )
     rest = 1 - COUNT - median - histogram - mean
-    selection = SELECTION if columns < available else 0.0
+    enough, most = CENTRES
+    searched = 0 if public else available - known
+    all_centres = searched * enough / size**2 / rest
+    by_sides = columns < available and all_centres <= most and not sampled
+    selection = 0.0 if columns == available else SIDES if by_sides else SELECTION
+    balance = BALANCE if by_sides else 0.0
     scales = unknown / columns if columns else 0.0
     medians, histograms = MEDIANS * scales, HISTOGRAMS * scales
-    regression = 1 - selection - medians - histograms
     enough, most = COLUMN_SCALES
-    needed = min(most * (medians + histograms + regression), unknown * enough / size**2 / rest)
-    if needed > medians + histograms:
-        regression += medians + histograms - needed
+    needed = min(most * (1 - selection), unknown * enough / size**2 / rest)
+    if by_sides:
+        medians, histograms = max(medians, all_centres), max(histograms, needed / 2)
+    elif needed > medians + histograms:
         medians = histograms = needed / 2
+    regression = 1 - selection - balance - medians - histograms
     crowded = (PUBLIC_PHASES, PUBLIC_PRODUCTS) if public else phase_shares(size, columns)
     left = rest * regression
     return Schedule(
@@ -109,6 +124,9 @@ def make_schedule(size: float, available: int, wanted: int | None, known: int = 
         histogram,
         mean,
         selection=rest * selection,
+        by_sides=by_sides,
+        balance=rest * balance,
+        centres=searched if by_sides else unknown,
         unknown=unknown,
         medians=rest * medians,
         histograms=rest * histograms,

@@ -8,7 +8,7 @@ import numpy as np
 from privreg._types import Float64
 from privreg.engines.base import Engine
 from privreg.engines.memory import MemoryEngine
-from privreg.estimators.private_linear.design import Design
+from privreg.estimators.private_linear.design import Centre, Design
 from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
 from privreg.estimators.private_linear.schedule import Schedule
 from privreg.mechanisms.lengths import Lengths
@@ -63,6 +63,7 @@ class State:
     spread: Spread  # of the target
     terms: tuple[Term, ...] = ()
     lost: tuple[int, ...] = ()  # levels that are too rare, or too common, to be used
+    centres: dict[int, Centre] | None = None  # of all columns, if they were found before any was chosen
     squares: float = 1.0  # mean squared norm of a record in the frame
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))

@@ -1,0 +1,73 @@
+"""Which columns are used, if not all of them: those that go with what the model so far leaves unexplained.
+
+If the centres of all columns can be found, columns are chosen by the side on which values lie; otherwise by Kendall's
+rank correlation, which needs no centre but more than twice the noise. Proof: docs/proofs/sides.md,
+docs/proofs/screening.md.
+"""
+
+import numpy as np
+
+from privreg.engines.base import Ranking
+from privreg.estimators.private_linear.design import Clipped, Sides, unexplained
+from privreg.estimators.private_linear.state import Setting, State
+from privreg.mechanisms.mean import GRID as SUM_GRID
+from privreg.mechanisms.mean import plan_clipped_sum
+from privreg.mechanisms.peel import peel
+from privreg.mechanisms.sampling import plan_sampled_picks
+from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
+from privreg.mechanisms.sides import choose_by_sides, plan_choice_by_sides
+from privreg.privacy.events import pick_epsilon
+
+SIDE_LEVEL = 0.5  # weights are clipped at this quantile of the target's distance from its median
+
+
+def choose(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:
+    """Of the columns that are left, so many. Without centres a `ranking` is asked, and None ranks a sample."""
+    if state.centres is not None:
+        return by_sides(setting, state, left, count)
+    return by_ranks(setting, state, left, count, ranking)
+
+
+def by_sides(setting: Setting, state: State, left: list[int], count: int) -> list[int]:
+    """By sides of centres. The mean of the weights, without which common values would score, is released first."""
+    assert state.centres is not None
+    clip = state.spread.distance(SIDE_LEVEL) / state.target.unit
+    event = plan_clipped_sum("balance of the target", setting.share(setting.schedule.balance / 2), purpose="choice")
+    summed = setting.engine.total(Clipped(state.design, state.theta, clip), state.design.columns)
+    balance = float(setting.account.gaussian(event, summed)[0]) / SUM_GRID / setting.records
+    balance = min(max(balance, -1.0), 1.0)
+    events = plan_choice_by_sides(_names(state, count), _pick_epsilon(setting))
+    task = Sides(state.design, state.theta, clip, balance, tuple(state.centres[j] for j in left))
+    sums = setting.engine.total(task, (*state.design.columns, *left))
+    return [left[i] for i in choose_by_sides(setting.account, events, sums)]
+
+
+def by_ranks(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:
+    """By Kendall's rank correlation."""
+    residuals, first = unexplained(state.design, state.theta), len(state.terms) + 1
+    if ranking is not None:
+        events = plan_screening(_names(state, count), _pick_epsilon(setting))
+        pairs = ranking.concordance(residuals, left)
+        places = screen(setting.account, events, pairs, setting.engine.n_records)
+    else:  # by the records of a secret sample; each choice has a sample of its own
+        which = f"feature {first}" if count == 1 else f"features {first} to {first + count - 1}"
+        name, cost = f"choose {which}, on a sample", setting.share(count * _part(setting))
+        event = plan_sampled_picks(name, count, setting.kept, FIRST_RANGE, cost, GRID, purpose="choice")
+        sample = setting.engine.subset(np.flatnonzero(setting.account.sample(event, setting.engine.n_records)))
+        pairs = sample.ranking().concordance(residuals, left)
+        places = peel(setting.account, event, screening_scores(pairs, sample.n_records))
+    return [left[i] for i in places]
+
+
+def _names(state: State, count: int) -> list[str]:
+    first = len(state.terms) + 1
+    return [f"choose feature {first + i}" for i in range(count)]
+
+
+def _part(setting: Setting) -> float:
+    """Of the budget, for the choice of one column."""
+    return setting.schedule.selection / setting.schedule.columns
+
+
+def _pick_epsilon(setting: Setting) -> float:
+    return pick_epsilon(setting.share(_part(setting)))
