@@ -78,12 +78,6 @@ NUMBERS = {
     "PrivateLinearRegression, screening": _case(
         "columns are chosen", _flagship(1, 1e-3), n=(200, 300), d=(8, 12), share=2
     ),
-    "PrivateLinearRegression, sides": _case(
-        "columns are chosen by sides", _flagship(5, 1e-2, k=3), n=(150, 300), d=(5, 9), share=2
-    ),
-    "PrivateLinearRegression, sides of levels": _case(
-        "columns and declared levels are chosen by sides", _flagship(5, 1e-2, k=3), n=(150, 300), d=(4, 6), levels=True
-    ),
     "PrivateLinearRegression, k": _case("two columns", _flagship(5, 1e-2, k=2), n=(100, 300), d=(3, 6), share=2),
     "PrivateLinearRegression, long tails": _case(
         "many records, and rows beyond a wide radius", _flagship(8, 1e-2), n=(2000, 3000), d=(2, 3), share=0.5
@@ -364,4 +358,13 @@ PUBLIC = {
     ),
 }  # fmt: skip
 
-CASES = NUMBERS | TEXTS | HARD | PUBLIC
+SIDES = {
+    "PrivateLinearRegression, sides": _case(
+        "columns are chosen by sides", _flagship(5, 1e-2, k=3), n=(150, 300), d=(5, 9), share=2
+    ),
+    "PrivateLinearRegression, sides of levels": _case(
+        "columns and declared levels are chosen by sides", _flagship(5, 1e-2, k=3), n=(150, 300), d=(4, 6), levels=True
+    ),
+}
+
+CASES = NUMBERS | TEXTS | HARD | PUBLIC | SIDES

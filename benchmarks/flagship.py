@@ -44,6 +44,7 @@ FIT = PrivateLinearRegression.fit
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
     from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule
+    from privreg.estimators.private_linear.design import Centre
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
     from privreg.mechanisms import spread
@@ -70,6 +71,13 @@ def ablations() -> dict[str, Patch]:
     def choose_exactly(account: Any, events: list[Any], pairs: Any, n_records: int) -> NDArray[np.int64]:  # noqa: ARG001
         return np.argsort(-screening_scores(pairs, n_records), kind="stable")[: len(events)]
 
+    def choose_sides_exactly(account: Any, events: list[Any], sums: Any) -> NDArray[np.int64]:  # noqa: ARG001
+        return np.argsort(-np.abs(sums), kind="stable")[: len(events)]
+
+    def centre_exactly(setting: Setting) -> dict[int, Centre]:
+        scale = [scales._public_scale(setting, setting.engine, j) for j in range(len(setting.engine))]  # type: ignore[arg-type]
+        return {j: Centre(found.scale.centre, level=False) for j, found in enumerate(scale)}
+
     def scale_exactly(setting: Setting, columns: list[int], known: Any) -> list[Any]:  # noqa: ARG001
         return [scales._public_scale(setting, setting.engine, j) for j in columns]  # type: ignore[arg-type]
 
@@ -77,8 +85,9 @@ def ablations() -> dict[str, Patch]:
         return FIT(self, X, y, public=X.copy())
 
     halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
-    choices = {"SELECTION": 1e-9, "screen": choose_exactly}
-    known = {"MEDIANS": 1e-9, "HISTOGRAMS": 1e-9, "COLUMN_SCALES": (0, 0.4), "_scales": scale_exactly}
+    choices = {"SELECTION": 1e-9, "SIDES": 1e-9, "screen": choose_exactly, "choose_by_sides": choose_sides_exactly}
+    known = {"MEDIANS": 1e-9, "HISTOGRAMS": 1e-9, "COLUMN_SCALES": (0, 0.4), "CENTRES": (0, 0.25)}
+    known |= {"_scales": scale_exactly, "find_centres": centre_exactly}
     return {
         "ORACLE, not private: exact choice of columns": constants(**choices),
         "ORACLE, not private: exact scales of columns": constants(**known),
@@ -87,6 +96,8 @@ def ablations() -> dict[str, Patch]:
         "zCDP instead of Gaussian DP": in_zcdp,
         "two phases, all columns chosen by the target": constants(FEW_PHASES=halves, MANY_PHASES=halves, LATER=0.0),
         "all columns chosen by the target": constants(LATER=0.0),
+        "columns always chosen by ranks": constants(CENTRES=(250, -1.0)),
+        "histograms of columns read one by one": constants(FEWEST_POOLED=np.inf),
         "k = 5": constants(MOST_COLUMNS=5),
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
         "limits of columns that do not grow": constants(NARROW=0.0),
@@ -111,7 +122,8 @@ def ablations() -> dict[str, Patch]:
         "hardly anything for R² and residual error": constants(QUALITY=1e-6),
         "best window believed from 4.0 deviations instead of 4.5": constants(PLAUSIBLE=4.0),
         "ridge 0.2 instead of 0.8": constants(RIDGE=0.2),
-        "0.20 for selection instead of 0.25": constants(SELECTION=0.20),
+        "0.20 for selection by ranks instead of 0.25": constants(SELECTION=0.20),
+        "0.20 for selection by sides instead of 0.15": constants(SIDES=0.20),
         "windows kept from 4.5 instead of 5.5 deviations": constants(SURE=4.5),
         "no caution in shrinking": constants(CAUTION=0.0),
     }

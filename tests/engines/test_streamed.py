@@ -285,7 +285,7 @@ def test_what_is_shown_does_not_depend_on_the_parts(tables, monkeypatch):
     assert shown[1] == shown[2**18]
     assert shown[1][0] == "counting the rows"
     assert shown[1].count("kinds of the columns") == 1
-    assert "counting pairs" in shown[1]
+    assert "balance of the target" in shown[1]
     assert not any("%" in name for name in shown[1])
 
 

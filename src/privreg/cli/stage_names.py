@@ -14,6 +14,7 @@ PHASES = 3  # of least squares: `PrivateLinearRegression` always has so many
 _AFTER: tuple[tuple[str, str | None], ...] = (
     (r"count all records|kinds of", COLUMNS),
     (r"common values|counts of levels|centre of|count the records", None),
+    (r"balance of", CHOOSING),
     (r"\w+ of the target", "finding the range of the target"),
     (r"\w+ of column", "finding the ranges of the columns"),
     (r"choose feature", CHOOSING),

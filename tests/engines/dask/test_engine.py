@@ -209,7 +209,7 @@ class Killer:
             self._worker.wait()
 
 
-@pytest.mark.parametrize("stage", ["median of the target", "counting pairs", "phase 2: products and gradient"])
+@pytest.mark.parametrize("stage", ["median of the target", "balance of the target", "phase 2: products and gradient"])
 def test_a_worker_that_dies_changes_nothing(stage, cluster, table, expected, monkeypatch):
     monkeypatch.setattr(parquet_engine, "PART_ROWS", 1)
     model = PrivateLinearRegression(k=3, random_state=3)
@@ -226,7 +226,7 @@ def test_a_worker_that_dies_costs_nothing(cluster, table, tmp_path, monkeypatch)
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.create("d", 3, 1e-5)
     model = PrivateLinearRegression(1, 1e-6, k=3, ledger=ledger, dataset="d")
-    model.progress = killer = Killer(cluster, "counting pairs")
+    model.progress = killer = Killer(cluster, "balance of the target")
     with Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(3, timeout=120)
         model.fit(OnCluster(table, client), "y")

@@ -32,7 +32,8 @@ def by_sides(setting: Setting, state: State, left: list[int], count: int) -> lis
     """By sides of centres. The mean of the weights, without which common values would score, is released first."""
     assert state.centres is not None
     clip = state.spread.distance(SIDE_LEVEL) / state.target.unit
-    event = plan_clipped_sum("balance of the target", setting.share(setting.schedule.balance / 2), purpose="choice")
+    name = f"balance of the {'residuals' if state.terms else 'target'}"
+    event = plan_clipped_sum(name, setting.share(setting.schedule.balance / 2), purpose="choice")
     summed = setting.engine.total(Clipped(state.design, state.theta, clip), state.design.columns)
     balance = float(setting.account.gaussian(event, summed)[0]) / SUM_GRID / setting.records
     balance = min(max(balance, -1.0), 1.0)

@@ -21,7 +21,7 @@ TARGET_HISTOGRAM = (80, 0.02, 0.25)
 TARGET_MEAN = (15, 0.002, 0.03)
 # Of what is left for the columns and the regression:
 SELECTION = 0.25  # if columns are chosen by ranks
-SIDES = 0.12  # if by sides,
+SIDES = 0.15  # if by sides,
 BALANCE = 0.007  # for which two sums are needed,
 CENTRES = (250, 0.25)  # and the medians of all columns: 250/S² for each, if that is no more than 0.25 for all
 MEDIANS = 0.05
