@@ -26,6 +26,7 @@ WINDOWS = (1, 2, 4, 6)  # bins looked at together
 SURE = 5.5  # standard deviations of noise from which every window is kept
 PLAUSIBLE = 4.5  # from which the best window is believed, if there is no such window
 LIKELY = 1.5  # and from which a single bin at its edge is
+TOGETHER = (8, 3.0)  # beyond the last bin that is kept, so many more are if together they stand out by so much
 FEWEST_POOLED = 6  # columns that are read together
 
 
@@ -124,6 +125,20 @@ def _kept_bins(histogram: Float64, sigma: float) -> tuple[np.ndarray, bool]:
             first = int(score.argmax())
             best, best_score = slice(first, first + width), float(score.max())
     if kept.any():
+        last = int(np.flatnonzero(kept)[-1])
+        kept[last : _further(histogram, sigma, last + 1)] = True
         return kept, True
     kept[best] = True
     return kept, bool(histogram[best].sum() > PLAUSIBLE * sigma * sqrt(best.stop - best.start))
+
+
+def _further(histogram: Float64, sigma: float, end: int) -> int:
+    """Where a long tail ends whose bins stand out only together: from `end` on, or there if there is none."""
+    most, deviations = TOGETHER
+    while (ahead := histogram[end : end + most]).size:
+        together = np.cumsum(ahead) / (sigma * np.sqrt(np.arange(1, ahead.size + 1)))
+        far = np.flatnonzero((together > deviations) & (ahead > sigma / 2))
+        if not far.size:
+            break
+        end += int(far[-1]) + 1
+    return end
