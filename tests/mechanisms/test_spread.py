@@ -297,3 +297,22 @@ def test_reading_together_never_fails(histograms):
     for histogram in found:
         spread = read_spread(histogram, noise, 100.0, 4.0)
         assert 0 < spread.unit <= spread.limit < np.inf
+
+
+def test_a_long_tail_that_stands_out_only_together_is_kept():
+    """A core, and beyond it eight bins of 1.3 deviations each, which no window of up to six bins would show."""
+    histogram = np.zeros(BINS)
+    histogram[80:84] = 1000.0
+    core = read_spread(histogram, 50.0, 5000.0, 100.0)
+    histogram[84:92] = 65.0
+    tail = read_spread(histogram, 50.0, 5000.0, 100.0)
+    assert core.limit == 2.0 ** ((FIRST_BIN + 84) / 2)
+    assert tail.limit == 2.0 ** ((FIRST_BIN + 92) / 2)
+    histogram[84:92] = 50.0  # 2.8 deviations together
+    assert read_spread(histogram, 50.0, 5000.0, 100.0).limit == core.limit
+
+
+def test_a_tail_may_be_as_long_as_there_are_bins():
+    histogram = np.full(BINS, 65.0)
+    histogram[80:84] = 1000.0
+    assert read_spread(histogram, 50.0, 20_000.0, 1e60).limit == 2.0 ** ((FIRST_BIN + BINS) / 2)
