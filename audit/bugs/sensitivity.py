@@ -75,8 +75,8 @@ def _unclipped_weights(residuals: Any, clip: float, balance: float) -> Any:
         return np.nan_to_num(np.rint((residuals / clip - balance) * FULL))
 
 
-def _any_sums(columns: Any, weights: Any) -> Any:
-    return (columns.astype(np.float64) @ weights).astype(np.int64)
+def _any_sum(column: Any, weights: Any) -> int:
+    return int(np.clip(column.astype(np.float64) @ weights, -(2.0**62), 2.0**62))
 
 
 def _keep_everybody(engine: Any, most: int, noise: Any) -> Any:
@@ -93,7 +93,7 @@ BUGS = {
     ),
     "sides without a clip": Bug(
         "weights of records in a choice by sides, without a clip",
-        changing((design, "side_weights", _unclipped_weights), (design, "side_sums", _any_sums)),
+        changing((design, "side_weights", _unclipped_weights), (design, "side_sum", _any_sum)),
         "PrivateLinearRegression, sides",
         "statistics",
     ),

@@ -44,9 +44,9 @@ def side_weights(residuals: Float64, clip: float, balance: float) -> Int16:
     return np.clip(whole, -FULL, FULL).astype(np.int16)
 
 
-def side_sums(sides: Int16, weights: Int16) -> Int64:
-    """Σ side·weight for each row of sides, over a block of at most 2²² records: integers that float64 holds exactly."""
-    return (sides.astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
+def side_sum(sides: Int16, weights: Int16) -> int:
+    """Σ side·weight over a block of at most 2²² records: integers that float64 holds exactly."""
+    return int(sides.astype(np.float64) @ weights.astype(np.float64))
 
 
 def choose_by_sides(account: Account, events: Sequence[Pick], sums: Int64) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from privreg.engines.base import Ranking
 from privreg.estimators.private_linear.design import Clipped, Sides, unexplained
+from privreg.estimators.private_linear.schedule import MOST_COLUMNS
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.mean import GRID as SUM_GRID
 from privreg.mechanisms.mean import plan_clipped_sum
@@ -32,20 +33,23 @@ def by_sides(setting: Setting, state: State, left: list[int], count: int) -> lis
     """By sides of centres. The mean of the weights, without which common values would score, is released first."""
     assert state.centres is not None
     clip = state.spread.distance(SIDE_LEVEL) / state.target.unit
-    name = f"balance of the {'residuals' if state.terms else 'target'}"
+    name = f"balance of the {'residuals' if state.released else 'target'}"
     event = plan_clipped_sum(name, setting.share(setting.schedule.balance / 2), purpose="choice")
     summed = setting.engine.total(Clipped(state.design, state.theta, clip), state.design.columns)
     balance = float(setting.account.gaussian(event, summed)[0]) / SUM_GRID / setting.records
     balance = min(max(balance, -1.0), 1.0)
     events = plan_choice_by_sides(_names(state, count), _pick_epsilon(setting))
-    task = Sides(state.design, state.theta, clip, balance, tuple(state.centres[j] for j in left))
-    sums = setting.engine.total(task, (*state.design.columns, *left))
-    return [left[i] for i in choose_by_sides(setting.account, events, sums)]
+    sums = []
+    for start in range(0, len(left), MOST_COLUMNS):  # so many of them are in memory at a time
+        some = left[start : start + MOST_COLUMNS]
+        task = Sides(state.design, state.theta, clip, balance, tuple(state.centres[j] for j in some))
+        sums.append(setting.engine.total(task, (*state.design.columns, *some)))
+    return [left[i] for i in choose_by_sides(setting.account, events, np.concatenate(sums))]
 
 
 def by_ranks(setting: Setting, state: State, left: list[int], count: int, ranking: Ranking | None) -> list[int]:
     """By Kendall's rank correlation."""
-    residuals, first = unexplained(state.design, state.theta), len(state.terms) + 1
+    residuals, first = unexplained(state.design, state.theta), _first(state)
     if ranking is not None:
         events = plan_screening(_names(state, count), _pick_epsilon(setting))
         pairs = ranking.concordance(residuals, left)
@@ -60,8 +64,13 @@ def by_ranks(setting: Setting, state: State, left: list[int], count: int, rankin
     return [left[i] for i in places]
 
 
+def _first(state: State) -> int:
+    """The number of the next column to be chosen: so many were, with those that could not be used."""
+    return len(state.terms) + len(state.lost) + 1
+
+
 def _names(state: State, count: int) -> list[str]:
-    first = len(state.terms) + 1
+    first = _first(state)
     return [f"choose feature {first + i}" for i in range(count)]
 
 

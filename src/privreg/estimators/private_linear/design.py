@@ -18,7 +18,7 @@ from privreg.kernels.moments import Sums, linear_scores, moment_sums, rotate
 from privreg.kernels.values import FULL, winsorise
 from privreg.mechanisms.lengths import length_counts
 from privreg.mechanisms.mean import clipped_sum
-from privreg.mechanisms.sides import side_sums, side_weights, sides_of, sides_of_level
+from privreg.mechanisms.sides import side_sum, side_weights, sides_of, sides_of_level
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,12 @@ class Sides:
 
     def __call__(self, block: Block) -> Int64:
         residuals = self.design.residuals(self.design.rows(block), block.target, self.theta)
+        weights = side_weights(residuals, self.clip, self.balance)
         columns = block.values[len(self.design.columns) :]
-        sides = np.empty((len(columns), residuals.size), np.int16)
-        for row, values, (centre, level) in zip(sides, columns, self.centres, strict=True):
-            row[:] = sides_of_level(values, centre) if level else sides_of(values, centre)
-        return side_sums(sides, side_weights(residuals, self.clip, self.balance))
+        sums = np.empty(len(columns), np.int64)
+        for j, (values, (centre, level)) in enumerate(zip(columns, self.centres, strict=True)):
+            sums[j] = side_sum(sides_of_level(values, centre) if level else sides_of(values, centre), weights)
+        return sums
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
 
     A private count of the records sets a schedule for the budget. The centre and spread of the target and of each
     column are found on fixed grids that cover every scale, and values are clipped there. If the data cannot support all
-    columns at this budget, the most informative ones are chosen by rank correlation: one half directly, the other half
+    columns at this budget, the most informative ones are chosen privately: one half directly, the other half
     by what the first half leaves unexplained. Three phases of least squares on noisy moments follow, each in
     coordinates that the phase before made well-conditioned. The last one is shrunk by how much of it may be noise.
 

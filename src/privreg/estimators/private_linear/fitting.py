@@ -138,8 +138,10 @@ def count_records(
     records = max(counted - event.scale / event.grid, SMALLEST_COUNT)
     size = records * sqrt(mu_squared)
     known = sum(feature.share is not None for feature in engine.features)
+    centred = sum(feature.share is None and feature.centre is not None for feature in engine.features)
     kept = KEPT_ALL if most_rows is None else rate_for(most_rows, records)
-    schedule = make_schedule(size, len(engine), wanted, known, public is not None, kept != KEPT_ALL)
+    sampled = kept != KEPT_ALL
+    schedule = make_schedule(size, len(engine), wanted, known, public is not None, sampled=sampled, centred=centred)
     if not schedule.columns:
         again = plan_noisy_count("count the records again", schedule.recount * mu_squared)
         counted = records = max(noisy_count(account, again, engine.n_records), SMALLEST_COUNT)

@@ -1,5 +1,6 @@
 """Where the values of columns lie and how far they spread: the terms of the design, and columns without one."""
 
+from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
 RAREST = 0.01  # part of the records with a level: for products with it, limits are as wide as if all others were away
 WIDE_SIZE = 500  # from this S on limits grow: wide ones with √S,
 NARROW = 0.25  # narrow ones with this power of it
+SIMILAR = 4.0  # limits that differ by no more say the same
 LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level must lie between 0 and 1
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
 
@@ -108,8 +110,9 @@ def find_centres(setting: Setting) -> dict[int, Centre]:
 def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | None) -> list[_Found]:
     """Of each column the scale, about centres that are known already or are found here.
 
-    Centres come first, then spreads, so that two or three passes over the records serve all columns. Spreads are read
-    together: columns of one table often are of the same size.
+    Centres come first, then spreads, so that two or three passes over the records serve all columns. Columns of one
+    table often are of the same size, so their histograms are read together; each is read alone, too, and that counts
+    where the two differ much and something stands out.
     """
     if not columns:
         return []
@@ -123,10 +126,15 @@ def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | Non
         row = features[j].row
         event = plan_histogram(f"spread of column {row}", share, purpose="columns", column=row)
         histograms.append(noisy_histogram(setting.account, event, values, centre))
-    shrunk, noise = pooled(np.array(histograms), event.scale / event.grid)
+    sigma = event.scale / event.grid
+    shrunk, noise = pooled(np.array(histograms), sigma)
     found = []
-    for j, centre, histogram in zip(columns, centres, shrunk, strict=True):
-        spread = read_spread(histogram, noise, setting.records, _most(setting, features[j]))
+    for j, centre, histogram, guess in zip(columns, centres, histograms, shrunk, strict=True):
+        most = _most(setting, features[j])
+        spread = read_spread(histogram, sigma, setting.records, most)
+        together = read_spread(guess, noise, setting.records, most)
+        if not spread.sure or 1 / SIMILAR <= together.limit / spread.limit <= SIMILAR:
+            spread = replace(together, sure=spread.sure)
         found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
@@ -137,8 +145,9 @@ def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) ->
     reliable = finds_median(setting, part)
     features = [setting.engine.features[j] for j in columns]
     asked = [f.centre is None and (reliable or f.range is None) for f in features]
-    plan = plan_median("", pick_epsilon(setting.share(part)))
-    prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan)
+    if any(asked):
+        plan = plan_median("", pick_epsilon(setting.share(part)))
+        prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan)
     centres = []
     for feature, ask, values in zip(features, asked, prepared, strict=True):
         low, high = feature.range or (-float("inf"), float("inf"))

@@ -78,13 +78,20 @@ class Schedule:
 
 
 def make_schedule(
-    size: float, available: int, wanted: int | None, known: int = 0, public: bool = False, sampled: bool = False
+    size: float,
+    available: int,
+    wanted: int | None,
+    known: int = 0,
+    public: bool = False,
+    *,
+    sampled: bool = False,
+    centred: int = 0,
 ) -> Schedule:
     """For data of this size with `available` columns, of which a user wants at most `wanted`.
 
     The scales of `known` columns need not be found: they are levels of which it is known how many records have them.
-    With `public` rows no scale has to be found. Columns are chosen by sides if the centres of all can be found, unless
-    they are to be chosen on a sample, which is ranked.
+    Of `centred` further ones the centre is known. With `public` rows no scale has to be found. Columns are chosen by
+    sides if the centres of all can be found, unless they are to be chosen on a sample, which is ranked.
     """
     if size < SMALLEST_SIZE or not available:
         median, histogram, recount = CONSTANT
@@ -101,7 +108,7 @@ def make_schedule(
     )
     rest = 1 - COUNT - median - histogram - mean
     enough, most = CENTRES
-    searched = 0 if public else available - known
+    searched = 0 if public else available - known - centred
     all_centres = searched * enough / size**2 / rest
     by_sides = columns < available and all_centres <= most and not sampled
     selection = 0.0 if columns == available else SIDES if by_sides else SELECTION
