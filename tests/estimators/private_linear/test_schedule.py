@@ -26,7 +26,7 @@ def test_shares_add_up_to_one(size, available, wanted, known, public):
         schedule.quality,
         *schedule.phases,
     ]
-    for share, columns in ((schedule.medians, schedule.centres), (schedule.histograms, schedule.unknown)):
+    for share, columns in ((schedule.medians, schedule.searched), (schedule.histograms, schedule.unknown)):
         assert columns or not share  # each column has its own, and there are no more than that
         parts.append(share)
     assert min(parts) >= 0
@@ -65,11 +65,11 @@ def test_columns_are_chosen_by_sides_where_all_centres_can_be_found(size, availa
         assert schedule.columns < available
         assert schedule.selection
         assert schedule.balance
-        assert schedule.centres == (0 if public else available - known)
-        assert schedule.medians >= schedule.centres * 250 / size**2 * (1 - 1e-12)
+        assert schedule.searched == (0 if public else available - known)
+        assert schedule.medians >= schedule.searched * 250 / size**2 * (1 - 1e-12)
     else:
         assert schedule.balance == 0
-        assert schedule.centres == schedule.unknown
+        assert schedule.searched == schedule.unknown
         assert not (public and schedule.selection)  # which tell all centres
 
 

@@ -129,10 +129,10 @@ def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | Non
     sigma = event.scale / event.grid
     shrunk, noise = pooled(np.array(histograms), sigma)
     found = []
-    for j, centre, histogram, guess in zip(columns, centres, histograms, shrunk, strict=True):
+    for j, centre, own, drawn in zip(columns, centres, histograms, shrunk, strict=True):
         most = _most(setting, features[j])
-        spread = read_spread(histogram, sigma, setting.records, most)
-        together = read_spread(guess, noise, setting.records, most)
+        spread = read_spread(own, sigma, setting.records, most)
+        together = read_spread(drawn, noise, setting.records, most)
         if not spread.sure or 1 / SIMILAR <= together.limit / spread.limit <= SIMILAR:
             spread = replace(together, sure=spread.sure)
         found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
@@ -141,7 +141,7 @@ def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | Non
 
 def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) -> list[float]:
     """Medians, where the centre is not known already and no range has to stand in for one."""
-    part = setting.schedule.medians / max(setting.schedule.centres, 1)
+    part = setting.schedule.medians / max(setting.schedule.searched, 1)
     reliable = finds_median(setting, part)
     features = [setting.engine.features[j] for j in columns]
     asked = [f.centre is None and (reliable or f.range is None) for f in features]

@@ -56,7 +56,7 @@ class Schedule:
     selection: float = 0.0
     by_sides: bool = False  # whether columns are chosen by the sides of their centres, which are found first
     balance: float = 0.0
-    centres: int = 0  # columns, at most, whose centre has to be found
+    searched: int = 0  # columns, at most, whose centre has to be found
     unknown: int = 0  # and whose spread
     medians: float = 0.0
     histograms: float = 0.0
@@ -133,7 +133,7 @@ def make_schedule(
         selection=rest * selection,
         by_sides=by_sides,
         balance=rest * balance,
-        centres=searched if by_sides else unknown,
+        searched=searched if by_sides else unknown,
         unknown=unknown,
         medians=rest * medians,
         histograms=rest * histograms,
