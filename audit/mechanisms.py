@@ -66,7 +66,10 @@ MECHANISMS = (
         "clipped sums",
         ("mean",),
         ("mechanisms/test_mean.py",),
-        ("mean of the target", "balance of the target", "residual variance", "explained variance"),
+        (
+            *("mean of the target", "balance of the target", "balance of the residuals"),
+            *("residual variance", "explained variance"),
+        ),
         ("clipped mean",),
     ),
     Mechanism(

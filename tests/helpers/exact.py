@@ -44,6 +44,26 @@ def log_softmax(scores, scale):
     return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
 
 
+def worst_moves(points, scores_of, scale, most):
+    """Over every data set of up to `most` records over `points`, and every record added to it: smallest and largest
+    change of a score, and largest spread of the log-ratios of a pick with noise of this scale."""
+    scores = {
+        chosen: scores_of([points[i] for i in chosen])
+        for size in range(most + 2)
+        for chosen in combinations_with_replacement(range(len(points)), size)
+    }
+    low, high, spread = 0, 0, 0.0
+    for chosen, before in scores.items():
+        if len(chosen) > most:
+            continue
+        for record in range(len(points)):
+            after = scores[tuple(sorted((*chosen, record)))]
+            change = after - before
+            low, high = min(low, change.min()), max(high, change.max())
+            spread = max(spread, np.ptp(log_softmax(after, scale) - log_softmax(before, scale)))
+    return low, high, spread
+
+
 def assert_law(counts, probabilities):
     """Pearson's chi-square of observed counts against exact probabilities; rare outcomes are pooled.
 

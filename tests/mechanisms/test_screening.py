@@ -4,7 +4,7 @@ Proof: docs/proofs/screening.md. The residual is that of a released model, compu
 table as a whole.
 """
 
-from itertools import combinations_with_replacement, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from exact import assert_law, log_softmax
+from exact import assert_law, log_softmax, worst_moves
 from privreg.engines import base
 from privreg.estimators.private_linear.design import Design, unexplained
 from privreg.estimators.private_linear.model import Scale, Term
@@ -58,23 +58,7 @@ DOMAINS = {
 
 
 def worst(domain, scale, most=4):
-    """Smallest and largest change of a score, and largest spread of log-ratios, over all neighbours."""
-    points = DOMAINS[domain]
-    scores = {
-        chosen: scores_of([points[i] for i in chosen])
-        for size in range(most + 2)
-        for chosen in combinations_with_replacement(range(len(points)), size)
-    }
-    low, high, spread = 0, 0, 0.0
-    for chosen, before in scores.items():
-        if len(chosen) > most:
-            continue
-        for record in range(len(points)):
-            after = scores[tuple(sorted((*chosen, record)))]
-            change = after - before
-            low, high = min(low, change.min()), max(high, change.max())
-            spread = max(spread, np.ptp(log_softmax(after, scale) - log_softmax(before, scale)))
-    return low, high, spread
+    return worst_moves(DOMAINS[domain], scores_of, scale, most)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -1,6 +1,6 @@
 """Choice by sides: the law in closed form for every small data set and neighbour. Proof: docs/proofs/sides.md."""
 
-from itertools import combinations_with_replacement, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from exact import assert_law, log_softmax
+from exact import assert_law, log_softmax, worst_moves
 from privreg.engines.base import Block
 from privreg.estimators.private_linear.design import Centre, Design, Sides
 from privreg.estimators.private_linear.model import Scale, Term
@@ -45,22 +45,7 @@ def sums_of(records, task=TASK):
 
 
 def worst(domain, scale, most=3):
-    """Smallest and largest change of a score, and largest spread of log-ratios, over all neighbours."""
-    points = DOMAINS[domain]
-    scores = {
-        chosen: np.abs(sums_of([points[i] for i in chosen]))
-        for size in range(most + 2)
-        for chosen in combinations_with_replacement(range(len(points)), size)
-    }
-    low, high, spread = 0, 0, 0.0
-    for chosen, before in scores.items():
-        if len(chosen) > most:
-            continue
-        for record in range(len(points)):
-            after = scores[tuple(sorted((*chosen, record)))]
-            low, high = min(low, (after - before).min()), max(high, (after - before).max())
-            spread = max(spread, np.ptp(log_softmax(after, scale) - log_softmax(before, scale)))
-    return low, high, spread
+    return worst_moves(DOMAINS[domain], lambda records: np.abs(sums_of(records)), scale, most)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
