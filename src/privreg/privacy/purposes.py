@@ -35,7 +35,7 @@ _OLD_NAMES = (
     (r"count the records", "count"),
     (r"(?:median|spread|mean) of the label", "target"),
     (r"(?:median|spread) of column (\d+)", "columns"),
-    (r"choose feature", "choice"),
+    (r"choose feature|balance of", "choice"),
     (r"phase \d+: residual variance", "errors"),
     (r"phase|products of features|smallest eigenvalue|boosting", "coefficients"),
     (r"test stability", "draw"),
