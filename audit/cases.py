@@ -27,7 +27,7 @@ from audit.fits import (
     run_command,
     run_text_command,
 )
-from audit.neighbours import Cells, make_hard_table, make_table
+from audit.neighbours import Cells, make_alike_table, make_hard_table, make_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, odd_cell, odd_neighbour, people_table
 from audit.texts import Texts, make_texts, text_neighbour
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
@@ -367,4 +367,19 @@ SIDES = {
     ),
 }
 
-CASES = NUMBERS | TEXTS | HARD | PUBLIC | SIDES
+TOGETHER = {
+    "PrivateLinearRegression, together": Case(
+        "columns that are alike are used together",
+        lambda rng: make_alike_table(rng, int(rng.integers(220, 300)), int(rng.integers(60, 70))),
+        lambda cells: fit_estimator(_flagship(1, 1e-2)(), cells),
+        1,
+    ),
+    "PrivateLinearRegression, together, more data": Case(
+        "columns that are alike are used together, and two of them alone",
+        lambda rng: make_alike_table(rng, int(rng.integers(300, 350)), int(rng.integers(240, 250))),
+        lambda cells: fit_estimator(_flagship(4, 1e-2)(), cells),
+        0.5,
+    ),
+}
+
+CASES = NUMBERS | TEXTS | HARD | PUBLIC | SIDES | TOGETHER

@@ -99,6 +99,14 @@ def make_table(
     )
 
 
+def make_alike_table(rng: np.random.Generator, n: int, d: int) -> Cells:
+    """Columns of one size that go together, and a target that a weighted sum of them tells."""
+    common = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) + rng.normal(size=(n, d))
+    columns = 10.0 ** rng.integers(-3, 4) * (common + rng.choice([0.0, 20.0]))
+    target = common @ rng.normal(size=d) + rng.normal(size=n)
+    return Cells(np.column_stack([np.round(columns, 2) if rng.random() < 0.3 else columns, target]))
+
+
 def make_hard_table(rng: np.random.Generator, n: int, d: int) -> Cells:
     """Columns that nearly say the same, residuals with a heavy tail, and rows far from all others."""
     common = rng.normal(size=(n, 1))

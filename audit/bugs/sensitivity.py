@@ -12,17 +12,31 @@ import privreg.mechanisms.persons
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.engines import memory
 from privreg.estimators import dp_kendall, sub_lasso
-from privreg.estimators.private_linear import design, fitting
+from privreg.estimators.private_linear import design, fitting, together
 from privreg.kernels import lasso, ranks
 from privreg.kernels.moments import Sums, moment_sums, round_residuals
 from privreg.kernels.values import FULL
-from privreg.mechanisms import depth, lengths, mean, screening, sides
+from privreg.mechanisms import depth, gradient, lengths, mean, median, screening, sides, spread
 from privreg.privacy.events import Gaussian, GaussianMoments
 
 
 def _half_the_sum(name: str, mu_squared: float, **about: Any) -> Gaussian:
     step = Gaussian.costing(name, mu_squared, mean.GRID, **about)
     return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
+
+
+def _half_the_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
+    step = gradient.plan_gradient(name, width, mu_squared)
+    return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
+
+
+def _cells_as_records(account: Any, step: Any, values: Any, per_record: int) -> float:  # noqa: ARG001
+    return median.noisy_median(account, step, values)
+
+
+def _cells_in_full(account: Any, step: Any, values: Any, centre: float, per_record: int) -> Any:
+    found, at_centre = spread.noisy_shared_histogram(account, step, values, centre, 1)
+    return found / per_record, at_centre / per_record
 
 
 def _clip_after_summing(values: Any, centre: float, clip: float) -> Any:
@@ -101,6 +115,24 @@ BUGS = {
         "scores of sides said to move within 1",
         changing((sides, "RANGE", sides.RANGE // 2)),
         "PrivateLinearRegression, sides",
+        "statistics",
+    ),
+    "half the gradient": Bug(
+        "a gradient in all columns said to move by half of what it does",
+        changing((together, "plan_gradient", _half_the_gradient)),
+        "PrivateLinearRegression, together",
+        "statistics",
+    ),
+    "cells as records": Bug(
+        "a median of all columns in which each cell counts as a record",
+        changing((together, "noisy_median", _cells_as_records)),
+        "PrivateLinearRegression, together",
+        "statistics",
+    ),
+    "cells in full": Bug(
+        "a histogram of all columns in which each cell counts as a record",
+        changing((together, "noisy_shared_histogram", _cells_in_full)),
+        "PrivateLinearRegression, together",
         "statistics",
     ),
     "half the range": Bug(

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable
 
 COLUMNS, FITTING, CHOOSING = "finding out what the columns hold", "fitting", "choosing features"
-PHASES = 3  # of least squares: `PrivateLinearRegression` always has so many
+PHASES = 3  # of least squares: `PrivateLinearRegression` has so many, unless columns are used together, in rounds
 # How the name of a step begins, and what comes after it. None: the work that the command is for.
 _AFTER: tuple[tuple[str, str | None], ...] = (
     (r"count all records|kinds of", COLUMNS),
     (r"common values|counts of levels|centre of|count the records", None),
     (r"balance of", CHOOSING),
     (r"\w+ of the target", "finding the range of the target"),
-    (r"\w+ of column", "finding the ranges of the columns"),
+    (r"\w+ of (all )?column", "finding the ranges of the columns"),
     (r"choose feature", CHOOSING),
     (r"residual variance|explained variance|test stability", "finishing"),
 )
@@ -49,7 +49,7 @@ class StageNames:
         if phase := re.match(r"phase (\d+)", name):
             done = int(phase[1]) - ("lengths" in name)  # of a phase, the lengths come before the sums
             return f"{FITTING}: pass {done + 1} of {PHASES}" if done < PHASES else "measuring how well the model fits"
-        if round_ := re.match(r"boosting (round \d+)", name):
+        if round_ := re.match(r"(?:boosting )?(round \d+)", name):
             return f"{FITTING}: {round_[1]}"
         for start, told in _AFTER:
             if re.match(start, name):

@@ -290,6 +290,24 @@ class _Column:
         return self.known[task] if task in self.known else self.engine.totals([(self.number, task)])[0]
 
 
+@dataclass(eq=False, repr=False)
+class StackedColumns:
+    """Features as one long column: each record has a value for each of them."""
+
+    engine: Engine
+    numbers: Sequence[int]
+
+    @property
+    def size(self) -> int:
+        return self.engine.n_records * len(self.numbers)
+
+    def total(self, task: Callable[[Float64], T]) -> T:
+        found = self.engine.totals([(number, task) for number in self.numbers])
+        while len(found) > 1:  # in pairs: what is added grows as it is added up
+            found = [added(found[i : i + 2]) for i in range(0, len(found), 2)]
+        return found[0]
+
+
 class PreparedColumns(list[_Column]):
     """Features whose totals are prepared together, in one pass for all."""
 

@@ -42,10 +42,15 @@ class Sums:
 
 def rotate(columns: Int16, matrix: Float64, radius: float) -> Rows:
     """Rows of the rotated frame; `matrix` has a row for each column."""
-    width, n = matrix.shape[1], columns.shape[1]
-    rows, factors, squares = np.empty((width, n), np.int16), np.empty(n), np.zeros(n, np.int64)
     whole, units = _round_matrix(matrix)
-    _shrink(whole.T @ columns.astype(np.float64), units, radius, grid_for(width), rows, factors, squares)
+    return scale(whole.T @ columns.astype(np.float64), units, radius)
+
+
+def scale(whole: Float64, units: Float64, radius: float) -> Rows:
+    """Rows of whole numbers, each column of them in units of its own, shrunk to the radius."""
+    width, n = whole.shape
+    rows, factors, squares = np.empty((width, n), np.int16), np.empty(n), np.zeros(n, np.int64)
+    _shrink(whole, units, radius, grid_for(width), rows, factors, squares)
     return Rows(rows, factors, squares)
 
 
@@ -78,11 +83,22 @@ def round_residuals(residuals: Float64, clips: Float64, squares: Int64, products
 
 def moment_sums(rows: Rows, residuals: Float64, clips: Float64, products: int) -> Sums:
     """The sums of a block of records, residuals rounded with each of the clips."""
-    if residuals.size > MOST_ROWS:
-        raise ValueError(f"a block may have {MOST_ROWS} records")
+    _check_size(residuals)
     values, whole = rows.values.astype(np.float64), round_residuals(residuals, clips, rows.squares, products)
     # Integers up to 2^52: exact in any order.
     return Sums((values @ values.T).astype(np.int64), (whole @ values.T).astype(np.int64))
+
+
+def gradient_sums(rows: Rows, residuals: Float64, clip: float) -> Int64:
+    """Σ u·r of a block of records, with |u|²r² ≤ NORM⁴."""
+    _check_size(residuals)
+    whole = round_residuals(residuals, np.array([clip]), rows.squares, 0)
+    return np.asarray(rows.values.astype(np.float64) @ whole[0]).astype(np.int64)  # exact, as above
+
+
+def _check_size(residuals: Float64) -> None:
+    if residuals.size > MOST_ROWS:
+        raise ValueError(f"a block may have {MOST_ROWS} records")
 
 
 def _round_matrix(matrix: Float64) -> tuple[Float64, Float64]:

@@ -38,14 +38,15 @@ def plan_median(name: str, epsilon: float, **about: Unpack[About]) -> Pick:
     return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID, **about)
 
 
-def noisy_median(account: Account, event: Pick, values: Values) -> float:
+def noisy_median(account: Account, event: Pick, values: Values, per_record: int = 1) -> float:
     """A grid value v, picked with weight prior(v)·exp(ε·u(v)).
 
-    u(v) = −max(0, #{x<v} − n/2, n/2 − #{x≤v}), but not below −reach.
+    u(v) = −max(0, #{x<v} − n/2, n/2 − #{x≤v}), but not below −reach. Where each record has several of the n values,
+    u is divided by their number.
     """
-    starts, utilities = runs(values, reach_of(event))
+    starts, utilities = runs(values, reach_of(event) * per_record)
     masses = np.diff(mass_below(np.append(starts, LARGEST + 1)))
-    scores = utilities * (GRID // 2) + np.rint(event.scale * np.log(masses)).astype(np.int64)
+    scores = utilities * (GRID // (2 * per_record)) + np.rint(event.scale * np.log(masses)).astype(np.int64)
     total = account.pick_within(
         event, scores, lambda i: (mass_at(int(starts[i])), mass_at(int(starts[i])) + int(masses[i]))
     )

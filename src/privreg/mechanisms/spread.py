@@ -68,6 +68,27 @@ def noisy_histogram(account: Account, event: Gaussian, values: Values, centre: f
     return account.gaussian(event, total_of(values, Distances(centre)) * GRID) / GRID
 
 
+def plan_shared_histogram(name: str, mu_squared: float, **about: Unpack[About]) -> Gaussian:
+    """One record has `per_record` values, each in one bin or in the last one, and each counts for an equal part."""
+    return Gaussian.costing(name, mu_squared, GRID, BINS + 1, **about)
+
+
+def noisy_shared_histogram(
+    account: Account, event: Gaussian, values: Values, centre: float, per_record: int
+) -> tuple[Float64, float]:
+    """The same for columns that are taken together, in units of records; and how many lie in the centre's own cell."""
+    counts = total_of(values, Distances(centre))
+    step = GRID // per_record
+    noisy = account.gaussian(event, np.append(counts, values.size - counts.sum()) * step) / (step * per_record)
+    return noisy[:-1], float(noisy[-1])
+
+
+def narrow_part(histogram: Float64, width: int) -> float:
+    """The most records in so many neighbouring bins."""
+    sums = np.append(0.0, np.cumsum(histogram))
+    return float((sums[width:] - sums[:-width]).max())
+
+
 def read_spread(histogram: Float64, sigma: float, records: float, most: float) -> Spread:
     """Post-processing that never fails: the largest limit that is at most `most` times the winsorised deviation."""
     kept, sure = _kept_bins(histogram, sigma)

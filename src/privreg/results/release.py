@@ -17,6 +17,10 @@ NO_RECORDS = (
 )
 # Warnings that a verdict must know.
 MOSTLY_NOISE = "Most of what the fit found may be noise."
+TOGETHER = (
+    "The columns are alike, and far more than the data can support one by one, so the model uses weighted sums of all "
+    "of them: it predicts, but no single coefficient is determined. For coefficients, limit the number of features (k)."
+)
 NO_CENTRE = "The centre of the target is unreliable at this budget: all predictions may be far off."
 
 WARNING = "Warning: "  # before a note that is one

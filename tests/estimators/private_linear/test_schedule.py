@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privreg.estimators.private_linear.schedule import COUNT, make_schedule, phase_shares
+from privreg.estimators.private_linear.schedule import (
+    COUNT,
+    MANY_MORE,
+    MOST_COLUMNS,
+    make_schedule,
+    phase_shares,
+    together,
+)
 from privreg.mechanisms.moments import parts_for
 
 sizes = st.one_of(st.sampled_from([0.0, 39.9, 40.0, 150.0, 1e9]), st.floats(0.1, 1e6))
@@ -17,6 +24,13 @@ sizes = st.one_of(st.sampled_from([0.0, 39.9, 40.0, 150.0, 1e9]), st.floats(0.1,
 def test_shares_add_up_to_one(size, available, wanted, known, public):
     """Of all that a fit may do: added exactly they are 1 up to rounding, far below the 1e-9 that is held back."""
     schedule = make_schedule(size, available, wanted, int(known * available), public)
+    assert_whole(schedule)
+    if schedule.columns:
+        assert min(*schedule.lengths[1:], schedule.quality, *schedule.phases, schedule.target_mean) > 0
+        assert all(0 < share < 1 for share in schedule.products)
+
+
+def assert_whole(schedule):
     parts = [COUNT, schedule.target_median, schedule.target_histogram, schedule.target_mean, schedule.recount]
     parts += [
         schedule.selection,
@@ -25,6 +39,8 @@ def test_shares_add_up_to_one(size, available, wanted, known, public):
         schedule.quality,
         schedule.quality,
         *schedule.phases,
+        *schedule.common,
+        *[schedule.gradient, schedule.sizes] * schedule.rounds,
     ]
     for share, columns in ((schedule.medians, schedule.searched), (schedule.histograms, schedule.unknown)):
         assert columns or not share  # each column has its own, and there are no more than that
@@ -32,9 +48,22 @@ def test_shares_add_up_to_one(size, available, wanted, known, public):
     assert min(parts) >= 0
     assert abs(sum(map(Fraction, parts)) - 1) < 1e-12
     assert schedule.total == pytest.approx(1, abs=1e-12)
-    if schedule.columns:
-        assert min(*schedule.lengths, schedule.quality, *schedule.phases, schedule.target_mean) > 0
-        assert all(0 < share < 1 for share in schedule.products)
+
+
+@settings(max_examples=300)
+@given(st.floats(40, 3000), st.integers(1, 1200), st.integers(0, 1200), st.booleans(), st.booleans())
+def test_columns_that_are_used_together_share_what_others_would_have(size, available, known, public, some):
+    """They are looked at only if there are many more than the data can carry, and nobody asked for a few."""
+    schedule = make_schedule(size, available, 5 if some else None, min(known, available), public)
+    many = MANY_MORE * schedule.columns <= available <= MOST_COLUMNS
+    assert any(schedule.common) == (many and not public and not some and known < available)
+    if any(schedule.common):
+        joint = together(schedule, size)
+        assert_whole(joint)
+        assert joint.left == pytest.approx(schedule.left, abs=1e-12)
+        assert len(joint.phases) == len(joint.lengths) == len(joint.products) == joint.rounds + 1
+        assert min(joint.gradient, joint.sizes, joint.quality, joint.lengths[-1], *joint.phases) > 0
+        assert bool(joint.columns) == (joint.selection > 0) == (size >= 300)
 
 
 @given(sizes.filter(bool), st.integers(0, 1000))

@@ -14,7 +14,7 @@ from privreg._types import Float64, Int16, Int64
 from privreg.engines.base import Block, Derived
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.kernels.boosting import grid_for
-from privreg.kernels.moments import Sums, linear_scores, moment_sums, rotate
+from privreg.kernels.moments import Sums, gradient_sums, linear_scores, moment_sums, rotate, scale
 from privreg.kernels.values import FULL, winsorise
 from privreg.mechanisms.lengths import length_counts
 from privreg.mechanisms.mean import clipped_sum
@@ -112,6 +112,35 @@ class Sides:
         for j, (values, (centre, level)) in enumerate(zip(columns, self.centres, strict=True)):
             sums[j] = side_sum(sides_of_level(values, centre) if level else sides_of(values, centre), weights)
         return sums
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Σ u·r in all columns of the design, rows shrunk to the radius, and their residuals with them."""
+
+    design: Design
+    theta: Float64
+    radius: float
+    clip: float
+
+    def __call__(self, block: Block) -> Int64:
+        columns = self.design.rows(block)
+        rows = scale(columns.astype(np.float64), self.design.units, self.radius)
+        residuals = self.design.residuals(columns, block.target, self.theta) * rows.factors
+        return gradient_sums(rows, np.clip(residuals, -self.clip, self.clip), self.clip)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A histogram of the sizes of a weighted sum of the design's columns."""
+
+    design: Design
+    weights: Float64
+    unit: float
+
+    def __call__(self, block: Block) -> Int64:
+        sums = linear_scores(self.design.rows(block), self.weights * self.design.units)
+        return length_counts(np.abs(sums), self.unit)
 
 
 @dataclass(frozen=True)

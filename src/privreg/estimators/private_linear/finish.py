@@ -9,7 +9,7 @@ from privreg._types import Float64
 from privreg.estimators.private_linear.design import Fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.solve import Quality, solve
-from privreg.estimators.private_linear.state import Setting, State
+from privreg.estimators.private_linear.state import Setting, State, coordinates
 from privreg.mechanisms.mean import GRID, plan_clipped_sum
 
 CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
@@ -33,13 +33,13 @@ def finish(setting: Setting, state: State) -> State:
 def shrunk(setting: Setting, state: State) -> tuple[Float64, float]:
     """θ for predictions: the step and the slopes are shrunk by how much of them may be noise, which is told, too."""
     *_, before, last = state.released
-    frame, records, width = state.frame, setting.records, len(state.theta)
+    frame, records, width = state.frame, setting.records, state.width
     held = np.maximum(np.diag(last.moments.products) / records, 1.0)
     step = last.moments.gradient / records / held
     noise = last.moments.gradient_noise / records
     kept = max(0.0, 1 - width * noise**2 / max(float(step @ step), 1e-300))
-    whitened = np.linalg.solve(frame, state.theta) + kept * step
-    constant = np.linalg.solve(frame, np.eye(width)[0])
+    whitened = coordinates(frame, state.theta) + kept * step
+    constant = coordinates(frame, np.eye(len(frame))[0])
     constant *= (constant @ whitened) / (constant @ constant)
     slopes = whitened - constant
     noise = min(noise, before.moments.gradient_noise / records)
@@ -57,7 +57,7 @@ def measure(setting: Setting, state: State, theta: Float64) -> Quality:
     share = setting.share(setting.schedule.quality)
     room = min(CHEAP * setting.records * sqrt(share), (2 * most) ** 2)  # no record has more
     squares = max(min(RESIDUAL_CLIP * typical, far) ** 2, room * min(typical, 1.0) ** 2)
-    bent = np.linalg.solve(state.frame, theta)
+    bent = coordinates(state.frame, theta)
     explained = float(bent @ state.released[-1].moments.products @ bent) / setting.records
     of_fit, of_rest = EXPLAINED_CLIP
     spread = min(max(sqrt(max(explained, 0.0)), 0.15), most)

@@ -27,12 +27,13 @@ from privreg.estimators.private_linear.scales import (
 )
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
 from privreg.estimators.private_linear.state import Setting, State
+from privreg.estimators.private_linear.together import find_common, regress_together
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.sampling import KEPT_ALL, rate_for
 from privreg.mechanisms.spread import Spread, read_both
 from privreg.privacy.account import AdaptiveAccount
-from privreg.results.release import MOSTLY_NOISE, NO_CENTRE
+from privreg.results.release import MOSTLY_NOISE, NO_CENTRE, TOGETHER
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 SMALLEST_COUNT = 20.0
@@ -118,6 +119,8 @@ def warnings(setting: Setting, state: State) -> list[str]:
             f"{listed(guessed)}: too little data at this budget to find {its} scale, or {varies}; left out of the "
             f"coefficients. Predictions use {it} only roughly."
         )
+    if state.together:
+        texts.append(TOGETHER)
     if state.terms and state.doubt > DOUBTFUL:
         texts.append(MOSTLY_NOISE)
     return texts
@@ -215,12 +218,14 @@ def centred(setting: Setting, state: State) -> State:
 
 
 def regress(setting: Setting, state: State) -> State:
-    """Choose columns if there are too many, and carry out the phases."""
+    """Choose columns if there are too many, unless they are used together, and carry out the phases."""
+    if any(setting.schedule.common) and (common := find_common(setting)).alike:
+        return regress_together(setting, state, common)
     columns, left = setting.schedule.columns, list(range(len(setting.engine)))
     screening = columns < len(left)
     if setting.schedule.by_sides:
         state = replace(state, centres=find_centres(setting))
-    ranked = screening and state.centres is None and setting.kept == KEPT_ALL
+    ranked = screening and state.centres is None and not setting.sampled
     ranking = setting.engine.ranking() if ranked else None
     later = int(columns * LATER) if screening else 0
     chosen = choose(setting, state, left, columns - later, ranking) if screening else left

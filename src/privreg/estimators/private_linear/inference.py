@@ -69,6 +69,9 @@ class Inference:
     def status(self) -> list[str]:
         """Why a row has no numbers, if it has none."""
         found, estimates = [NOT_IN_MODEL] * self.rows, self.model.estimates
+        for term in self.model.terms:
+            if term.sure:
+                found[term.column] = NOT_DETERMINED
         if estimates is not None:
             for row, determined in zip(self.places, estimates.determined[1:], strict=True):
                 found[row] = ESTIMATED if determined else NOT_DETERMINED

@@ -33,7 +33,7 @@ MARGIN = 1.0  # part of the excess by which clipping may move the gradient, were
 
 def moments(setting: Setting, state: State, phase: int) -> State:
     """Products and gradient in the current frame, with a clip that a histogram of lengths tells."""
-    width, last = len(state.theta), phase == len(setting.schedule.phases) - 1
+    width, last = state.width, phase == len(setting.schedule.phases) - 1
     share = setting.share(setting.schedule.phases[phase])
     parts = parts_for(setting.schedule.products[phase])
     usual = sqrt(min(max(state.squares, SMALLEST_SQUARE * width), width))
@@ -41,15 +41,15 @@ def moments(setting: Setting, state: State, phase: int) -> State:
     radius = state.radius if last else usual * (reach(setting, state, usual, products) if phase else RADIUS)
     first = state.spread.distance(unclipped(setting)) / state.target.unit
     unit = first * RADIUS * usual  # the longest |u|·|r| of the first phase
-    clips = (CLIPS if phase else np.ones(1)) * unit / radius
-    event = plan_moments(f"phase {phase + 1}: products and gradient", width, share, parts)
-    task = Phase(state.design, state.theta, state.frame, radius, clips, parts, unit, bounded=not phase, last=last)
+    looks = setting.schedule.lengths[phase]  # the share of a histogram of lengths, if there is one
+    clips = (CLIPS if looks else np.ones(1)) * unit / radius
+    stage = f"{setting.schedule.stage} {phase + 1}"
+    event = plan_moments(f"{stage}: products and gradient", width, share, parts)
+    task = Phase(state.design, state.theta, state.frame, radius, clips, parts, unit, bounded=not looks, last=last)
     found = setting.engine.total(task, task.design.columns)
     at, excess = 0, 0.0
-    if phase:
-        lengths = plan_lengths(
-            f"phase {phase + 1}: lengths of residuals", setting.share(setting.schedule.lengths[phase - 1])
-        )
+    if looks:
+        lengths = plan_lengths(f"{stage}: lengths of residuals", setting.share(looks))
         histogram = noisy_lengths(setting.account, lengths, found.lengths, unit, setting.records)
         excesses = histogram.excess(clips * radius)
         at = choose_clip(setting, histogram, clips * radius, excesses, clips * radius / sqrt(share), width, last)
@@ -62,7 +62,7 @@ def moments(setting: Setting, state: State, phase: int) -> State:
 
 def reach(setting: Setting, state: State, usual: float, share: float) -> float:
     """The radius, as a multiple of the rows' root mean square: wide where noise allows, so that few rows are shrunk."""
-    allowed = SHAKEN * setting.records * sqrt(share) / (sqrt(2 * len(state.theta)) * usual**2)
+    allowed = SHAKEN * setting.records * sqrt(share) / (sqrt(2 * state.width) * usual**2)
     longest = max((term.scale.limit / term.scale.unit for term in state.terms), default=0.0)
     far = min((longest / usual) ** 2, allowed / BEYOND)
     return sqrt(min(max(allowed, RADIUS**2), max(WIDEST**2, far)))
@@ -104,7 +104,7 @@ def newton(setting: Setting, state: State) -> State:
         products, noise = pooled(state.expected, moments, setting.records)
     raw, vectors = np.linalg.eigh(products)
     raw = np.maximum(raw, 0)
-    values = raw + RIDGE * noise * sqrt(len(state.theta))
+    values = raw + RIDGE * noise * sqrt(state.width)
     typical = float(np.exp(np.log(values).mean()))  # what an error is divided by in the new frame
     return replace(
         state,

@@ -84,13 +84,13 @@ def _public_scale(setting: Setting, rows: MemoryEngine, column: int) -> _Found:
     centre = public_median(rows, column) if feature.centre is None else feature.centre
     low, high = feature.range or (-float("inf"), float("inf"))
     centre = min(max(centre, low), high)
-    spread = public_spread(rows, column, centre, _most(setting, feature))
-    return _Found(_bounded(feature, Scale(centre, spread.limit, spread.unit)), spread)
+    spread = public_spread(rows, column, centre, limit_of(setting, feature.part))
+    return _Found(bounded(feature, Scale(centre, spread.limit, spread.unit)), spread)
 
 
-def _most(setting: Setting, feature: Feature) -> float:
-    """Standard deviations that the limit of a column may have."""
-    return FEATURE_LIMIT * widened(setting) / sqrt(max(feature.part, RAREST))
+def limit_of(setting: Setting, part: float = 1.0) -> float:
+    """Standard deviations that the limit of a column may have, if only this part of the records can have a value."""
+    return FEATURE_LIMIT * widened(setting) / sqrt(max(part, RAREST))
 
 
 def find_centres(setting: Setting) -> dict[int, Centre]:
@@ -130,12 +130,12 @@ def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | Non
     shrunk, noise = pooled(np.array(histograms), sigma)
     found = []
     for j, centre, own, drawn in zip(columns, centres, histograms, shrunk, strict=True):
-        most = _most(setting, features[j])
+        most = limit_of(setting, features[j].part)
         spread = read_spread(own, sigma, setting.records, most)
         together = read_spread(drawn, noise, setting.records, most)
         if not spread.sure or 1 / SIMILAR <= together.limit / spread.limit <= SIMILAR:
             spread = replace(together, sure=spread.sure)
-        found.append(_Found(_bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
+        found.append(_Found(bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
 
@@ -159,7 +159,7 @@ def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) ->
     return centres
 
 
-def _bounded(feature: Feature, scale: Scale) -> Scale:
+def bounded(feature: Feature, scale: Scale) -> Scale:
     """With a limit that does not go beyond the range, if that is known."""
     if feature.range is None:
         return scale

@@ -4,7 +4,7 @@ Everything is measured by S = n·μ, the number of records times the total μ of
 data can carry at this budget. What the constants are worth, with each data set left out in turn: results/flagship/.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COUNT = 0.01  # of the budget, for the number of records
 SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns does
@@ -39,6 +39,17 @@ FEW_PHASES, MANY_PHASES = (0.25, 0.25, 0.50), (0.30, 0.25, 0.45)
 FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.45
 LAST_PRODUCTS = 0.12
 MANY = (0.02, 0.06)
+# If there are many more columns than the data can carry, and they are alike, all are used together: as weighted sums.
+MANY_MORE = 20  # times what the data can carry
+COMMON_MEDIAN = (500, 0.03)  # for the centre that they share, 500/S² of the budget, but not more than this,
+COMMON_HISTOGRAM = (3000, 0.04)  # and for their spread
+ROUND = 60  # one weighted sum, and one more for each so much of S,
+MOST_ROUNDS = 8
+SINGLE = (300, 2, 0.02)  # from this S on, so many columns stand alone, too, each chosen with this part of what is left
+# Parts of the rest: in all rounds for gradients, for the sizes of the weighted sums, and for a phase of least squares;
+# then for the last phase. Its histogram of lengths has the remainder.
+TOGETHER = (0.57, 0.06, 0.22, 0.12)
+TOGETHER_PRODUCTS = 0.3
 # If public rows give the first frame, the first phase has to tell only what to choose next.
 PUBLIC_PHASES, PUBLIC_PRODUCTS = (0.10, 0.40, 0.50), (0.10, 0.30, LAST_PRODUCTS)
 
@@ -60,8 +71,13 @@ class Schedule:
     unknown: int = 0  # and whose spread
     medians: float = 0.0
     histograms: float = 0.0
-    lengths: tuple[float, float] = (0.0, 0.0)
+    common: tuple[float, float] = (0.0, 0.0)  # for a centre and a spread of all columns together
+    rounds: int = 0  # in each of which a weighted sum of all columns joins the model
+    gradient: float = 0.0  # of each round
+    sizes: float = 0.0  # of its weighted sum, in each round
+    lengths: tuple[float, ...] = (0.0, 0.0, 0.0)  # of residuals, in each phase
     quality: float = 0.0  # each of two sums
+    stage: str = "phase"  # what a phase is called
     phases: tuple[float, ...] = (0.0, 0.0, 0.0)
     products: tuple[float, ...] = (0.0, 0.0, 0.0)  # of each phase
 
@@ -72,9 +88,14 @@ class Schedule:
 
     @property
     def total(self) -> float:
+        return COUNT + self.target + self.recount + sum(self.common) + self.left
+
+    @property
+    def left(self) -> float:
+        """After the target, and a look at whether columns are alike."""
         columns = self.selection + self.balance + self.medians + self.histograms
-        regression = sum(self.lengths) + 2 * self.quality + sum(self.phases)
-        return COUNT + self.target + self.recount + columns + regression
+        together = self.rounds * (self.gradient + self.sizes)
+        return columns + together + sum(self.lengths) + 2 * self.quality + sum(self.phases)
 
 
 def make_schedule(
@@ -106,7 +127,10 @@ def make_schedule(
         min(max((enough / size) ** 2, low), high)
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
     )
-    rest = 1 - COUNT - median - histogram - mean
+    common = (0.0, 0.0)
+    if wanted is None and not public and known < available and MANY_MORE * columns <= available <= MOST_COLUMNS:
+        common = shared(COMMON_MEDIAN, size), shared(COMMON_HISTOGRAM, size)
+    rest = 1 - COUNT - median - histogram - mean - sum(common)
     enough, most = CENTRES
     searched = 0 if public else available - known - centred
     all_centres = searched * enough / size**2 / rest
@@ -137,10 +161,43 @@ def make_schedule(
         unknown=unknown,
         medians=rest * medians,
         histograms=rest * histograms,
-        lengths=(left * LENGTHS[0], left * LENGTHS[1]),
+        common=common,
+        lengths=(0.0, left * LENGTHS[0], left * LENGTHS[1]),
         quality=left * QUALITY,
         phases=tuple(left * (1 - sum(LENGTHS) - 2 * QUALITY) * phase for phase in crowded[0]),
         products=crowded[1],
+    )
+
+
+def shared(part: tuple[float, float], size: float) -> float:
+    """What a centre or spread of all columns gets."""
+    enough, most = part
+    return min(enough / size**2, most)
+
+
+def together(schedule: Schedule, size: float) -> Schedule:
+    """The same for columns that are alike: what is left goes to weighted sums of all of them."""
+    rounds = min(1 + int(size / ROUND), MOST_ROUNDS)
+    enough, single, part = SINGLE
+    single = single if size >= enough else 0
+    gradients, sizes, phases, last = TOGETHER
+    left = schedule.left * (1 - single * part - 2 * QUALITY)
+    return replace(
+        schedule,
+        columns=single,
+        selection=schedule.left * single * part,
+        by_sides=False,
+        balance=0.0,
+        medians=0.0,
+        histograms=0.0,
+        rounds=rounds,
+        gradient=left * gradients / rounds,
+        sizes=left * sizes / rounds,
+        quality=schedule.left * QUALITY,
+        stage="round",
+        lengths=(*([0.0] * rounds), left * (1 - sum(TOGETHER))),
+        phases=(*([left * phases / rounds] * rounds), left * last),
+        products=(*([TOGETHER_PRODUCTS] * rounds), LAST_PRODUCTS),
     )
 
 

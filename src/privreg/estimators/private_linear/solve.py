@@ -14,7 +14,7 @@ import numpy as np
 from privreg._types import Float64
 from privreg.estimators.private_linear.estimates import Estimates
 from privreg.estimators.private_linear.phases import MARGIN
-from privreg.estimators.private_linear.state import Released, Setting, State
+from privreg.estimators.private_linear.state import Released, Setting, State, coordinates
 
 # Margins, calibrated by results/coverage: docs/uncertainty.md.
 SHRUNK = 0.08  # error of a product, at a radius of one root mean square; it falls with the fourth power of the radius
@@ -55,14 +55,13 @@ class Sums:
 
 
 def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
-    """θ of one term for each column whose scale is sure, and its covariance."""
+    """θ of one term for each column whose scale is sure, and its covariance; of a constant if columns go together."""
     *_, before, last = state.released
     sums = combine(setting, before, last)
-    back = np.linalg.inv(last.frame)
-    places = [0, *(i for i, term in enumerate(state.terms, 1) if term.sure)]
-    chosen = back[:, places]
-    start = last.theta[places]
-    rest = sums.gradient + sums.products @ (back @ last.theta - chosen @ start)
+    places = [0, *(i for i, term in enumerate(state.terms, 1) if term.sure and not state.together)]
+    chosen = coordinates(last.frame, np.eye(len(last.frame))[:, places])
+    whole, start = coordinates(last.frame, last.theta), last.theta[places]
+    rest = sums.gradient + sums.products @ (whole - chosen @ start)
     basis, triangle = np.linalg.qr(chosen)
     values, vectors = np.linalg.eigh(basis.T @ sums.products @ basis)
     turned = basis @ vectors
@@ -71,7 +70,7 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
     to_theta = np.linalg.solve(triangle, vectors) / held
     theta = start + to_theta @ (turned.T @ rest)
 
-    spread = _errors(sums, chosen @ theta - back @ last.theta)
+    spread = _errors(sums, chosen @ theta - whole)
     private = turned.T @ spread @ turned
     sampling = quality.residual * _robust(state, sums, quality) * np.minimum(held, 2.0) / setting.records
     unseen = np.where(values > doubts, 0.0, UNSEEN * quality.residual * held)
@@ -95,8 +94,8 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
 
 def combine(setting: Setting, before: Released, last: Released) -> Sums:
     """The products of both phases, weighted by their errors; then their gradients, both moved to the same point."""
-    records, width = setting.records, len(last.theta)
-    turn = np.linalg.solve(before.frame, last.frame)  # an orthogonal matrix times a diagonal one
+    records, width = setting.records, last.frame.shape[1]
+    turn = coordinates(before.frame, last.frame)  # an orthogonal matrix times a diagonal one
     stretch = np.sqrt((turn**2).sum(axis=0))
     entries = np.full((width, width), 0.5)
     np.fill_diagonal(entries, 1.0)
@@ -107,7 +106,7 @@ def combine(setting: Setting, before: Released, last: Released) -> Sums:
     products = (1 - weight) * first + weight * last.moments.products / records
     variance = weight * second_variance
 
-    moved = np.linalg.solve(last.frame, last.theta - before.theta)
+    moved = coordinates(last.frame, last.theta - before.theta)
     first_gradient = turn.T @ before.moments.gradient / records - products @ moved
     first_error = _gradient_variance(before, records) * stretch**2
     second_error = np.full(width, _gradient_variance(last, records))
@@ -130,7 +129,7 @@ def _product_variance(phase: Released, records: float) -> float:
 
 def _gradient_variance(phase: Released, records: float) -> float:
     noise, excess = phase.moments.gradient_noise / records, MARGIN * phase.excess / records
-    return noise**2 + excess**2 / len(phase.theta)
+    return noise**2 + excess**2 / phase.frame.shape[1]
 
 
 def _eigenvalue_errors(vectors: Float64, variance: Float64) -> Float64:

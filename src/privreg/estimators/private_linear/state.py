@@ -13,6 +13,7 @@ from privreg.estimators.private_linear.model import Scale, Term, WinsorisedModel
 from privreg.estimators.private_linear.schedule import Schedule
 from privreg.mechanisms.lengths import Lengths
 from privreg.mechanisms.moments import Moments
+from privreg.mechanisms.sampling import KEPT_ALL
 from privreg.mechanisms.spread import Spread
 from privreg.privacy.account import AdaptiveAccount
 
@@ -31,6 +32,11 @@ class Setting:
     kept: int  # of 2³² words: those that keep a record in a sample for choosing
     wide: bool  # whether values are winsorised far out only
     public: MemoryEngine | None = None  # rows that are no secret, and tell about the columns
+
+    @property
+    def sampled(self) -> bool:
+        """Whether columns are chosen on samples."""
+        return self.kept != KEPT_ALL
 
     def share(self, part: float) -> float:
         """μ² of this part of the budget."""
@@ -55,6 +61,13 @@ class Expected(NamedTuple):
     error: float  # standard deviation of an entry
 
 
+def coordinates(frame: Float64, vectors: Float64) -> Float64:
+    """Of θ, or of several such vectors, in a frame. If this does not span all terms, they lie in its span."""
+    if frame.shape[0] == frame.shape[1]:
+        return np.asarray(np.linalg.solve(frame, vectors), np.float64)
+    return np.asarray(np.linalg.lstsq(frame, vectors)[0], np.float64)
+
+
 @dataclass(frozen=True)
 class State:
     """What has been released so far: the target's scale, the columns', and a model in a well-conditioned frame."""
@@ -62,9 +75,11 @@ class State:
     target: Scale
     spread: Spread  # of the target
     terms: tuple[Term, ...] = ()
+    together: bool = False  # whether the frame consists of a few weighted sums of the terms, not of the terms
     lost: tuple[int, ...] = ()  # levels that are too rare, or too common, to be used
     centres: dict[int, Centre] | None = None  # of all columns, if they were found before any was chosen
     squares: float = 1.0  # mean squared norm of a record in the frame
+    length: float = 1.0  # root mean square of the norm of a record's terms, if they are used together
     theta: Float64 = field(default_factory=lambda: np.zeros(1))
     frame: Float64 = field(default_factory=lambda: np.eye(1))
     expected: Expected | None = None  # of the products in the frame
@@ -80,6 +95,11 @@ class State:
         squares = self.squares + sum(square for _, square in terms)
         added = tuple(term for term, _ in terms)
         return replace(self, terms=(*self.terms, *added), lost=(*self.lost, *lost), squares=squares)
+
+    @property
+    def width(self) -> int:
+        """Of the frame: in how many directions the model can be moved."""
+        return self.frame.shape[1]
 
     @property
     def design(self) -> Design:
