@@ -18,7 +18,7 @@ from privreg.estimators.private_linear.choosing import choose
 from privreg.estimators.private_linear.design import Gradient, Sizes
 from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, Term
-from privreg.estimators.private_linear.phases import RADIUS, moments, newton
+from privreg.estimators.private_linear.phases import moments, newton
 from privreg.estimators.private_linear.scales import bounded, level_scale, limit_of
 from privreg.estimators.private_linear.schedule import together
 from privreg.estimators.private_linear.state import Setting, State
@@ -35,7 +35,8 @@ from privreg.mechanisms.spread import (
 from privreg.privacy.events import pick_epsilon
 
 ALIKE = (10, 0.82)  # columns are alike if so many half octaves have at least this part of the distances from the centre
-CLIP = 0.8  # residuals are clipped at this quantile of the target's distances: signs tell most of a direction
+CLIP = 0.5  # residuals are clipped at this quantile of the target's distances: signs tell most of a direction
+RADIUS = 0.85  # rows are shrunk to this times their root mean square
 LONGEST = 16.0  # the unit of the histogram of sizes is the longest that a sum may be over this
 ONE_SIGMA = 0.683  # of a normal law lies within one standard deviation
 
