@@ -1,6 +1,6 @@
 """`PrivateLinearRegression` on the paper's data sets, and what each part of it is worth; writes results/flagship/.
 
-    python benchmarks/flagship.py DATA [--trials N] [--ablations N]
+    python benchmarks/flagship.py DATA [--trials N] [--ablations N] [--only TEXT]
 
 DATA holds `<task>_<name>.parquet` files with the column to predict in `target`. The paper's protocol: random 90/10
 splits, δ = 1e-5, median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares,
@@ -8,7 +8,8 @@ clipped to [−1, 1]. Files whose names end in PARTIAL or NUMONLY are not the pa
 without them. Noise is seeded, from the same discrete laws as the private one, so that a run can be repeated.
 
 An ablation changes one thing. Its effect is the change of the mean, given with the smallest and largest effect found
-when each data set is left out in turn, so that no single one can carry it. An oracle is told for nothing what the
+when each data set is left out in turn, so that no single one can carry it. With --only, the changes whose names hold
+TEXT are measured, and only their rows are written. An oracle is told for nothing what the
 method has to pay for: what it gains is the most that a better way to find this out could.
 """
 
@@ -99,6 +100,7 @@ def ablations() -> dict[str, Patch]:
         "columns always chosen by ranks": constants(CENTRES=(250, -1.0)),
         "histograms of columns read one by one": constants(FEWEST_POOLED=np.inf),
         "k = 5": constants(MOST_COLUMNS=5),
+        "columns that are alike never used together": constants(MANY_MORE=np.inf),
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
         "limits of columns that do not grow": constants(NARROW=0.0),
         "wide limits": lambda: setattr(Setting, "wide", property(lambda _: True, lambda *_: None)),
@@ -173,14 +175,25 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--ablations", type=int, default=10, help="trials of each ablation; 0 for none")
+    parser.add_argument(
+        "--only", metavar="TEXT", help="only the changes whose names hold this; others stay as they are"
+    )
     args = parser.parse_args()
     files = sorted(args.data.glob("*.parquet"), key=lambda f: -f.stat().st_size)
-    changes = list(ablations()) if args.ablations else []
+    changes = [c for c in ablations() if args.only is None or args.only in c] if args.ablations else []
     runs = {}
-    for change, count in [(None, args.trials), *((c, args.ablations) for c in changes)]:
+    for change, count in [
+        (None, args.trials if args.only is None else args.ablations),
+        *((c, args.ablations) for c in changes),
+    ]:
         with ProcessPoolExecutor() as pool:  # a pool for each change, so that none outlives its own
             runs[change] = dict(pool.map(run, [(f, change, count) for f in files]))
         print(change or "the method as it is", flush=True)
+    if args.only is not None:
+        trials = runs.pop(None)
+        ols = {name: float(np.median(row["OLS"])) for name, row in trials.items()}
+        write_ablations(trials, runs, ols, [f"{e:.4g}" for e in EPSILONS], args.ablations)
+        return
     write_tables(runs.pop(None), runs, {f.stem for f in files if not marked(f)}, args.ablations)
 
 
@@ -224,22 +237,29 @@ def write_ablations(
     keys: list[str],
     few: int,
 ) -> None:
-    """Effect of each change on the mean ratio, over the same splits, with its range when a data set is left out."""
+    """Effect of each change on the mean ratio, over the same splits, with its range when a data set is left out.
+
+    Rows of other changes that are in the file stay.
+    """
     base = {name: {k: float(np.median(row[k][:few])) for k in keys} for name, row in trials.items()}
-    with (RESULTS / "ablations.csv").open("w", newline="") as out:
+    file, rows = RESULTS / "ablations.csv", {}
+    if file.exists():
+        with file.open(newline="") as old:
+            rows = {row[0]: row[1:] for row in list(csv.reader(old))[1:]}
+    for change, found in ablated.items():
+        medians = {name: {k: float(np.median(row[k])) for k in keys} for name, row in found.items()}
+        rows[change] = []
+        for k in keys:
+            before, after = ratios(base, ols, k), ratios(medians, ols, k)
+            effects = np.array([after[name] - before[name] for name in sorted(before)])
+            without = (effects.sum() - effects) / (len(effects) - 1)
+            rows[change] += [f"{v:+.4f}" for v in (effects.mean(), without.min(), without.max())]
+            rows[change] += [str((effects > 0.01).sum()), str((effects < -0.01).sum())]
+        print(change, rows[change])
+    with file.open("w", newline="") as out:
         table = csv.writer(out)
         table.writerow(["change", *(f"{s} {k}" for k in keys for s in ("effect", "least", "most", "better", "worse"))])
-        for change, rows in ablated.items():
-            medians = {name: {k: float(np.median(row[k])) for k in keys} for name, row in rows.items()}
-            cells = []
-            for k in keys:
-                before, after = ratios(base, ols, k), ratios(medians, ols, k)
-                effects = np.array([after[name] - before[name] for name in sorted(before)])
-                without = (effects.sum() - effects) / (len(effects) - 1)
-                cells += [f"{v:+.4f}" for v in (effects.mean(), without.min(), without.max())]
-                cells += [str((effects > 0.01).sum()), str((effects < -0.01).sum())]
-            table.writerow([change, *cells])
-            print(change, cells)
+        table.writerows([change, *rows[change]] for change in ablations() if change in rows)
 
 
 if __name__ == "__main__":

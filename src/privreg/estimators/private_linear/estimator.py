@@ -52,7 +52,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     A private count of the records sets a schedule for the budget. The centre and spread of the target and of each
     column are found on fixed grids that cover every scale, and values are clipped there. If the data cannot support all
     columns at this budget, the most informative ones are chosen privately: one half directly, the other half
-    by what the first half leaves unexplained. Three phases of least squares on noisy moments follow, each in
+    by what the first half leaves unexplained. If there are far more columns than that and they are alike, such as
+    pixels, weighted sums of all of them are used; then no single coefficient is determined. Three phases of least squares on noisy moments follow, each in
     coordinates that the phase before made well-conditioned. The last one is shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`. Beyond it, a feature counts as if it were at
@@ -68,7 +69,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     delta : float, default 1e-6
         The privacy budget δ. Must be positive.
     k : int or "auto", default "auto"
-        The most features to use. "auto" uses as many as the data can support at this budget.
+        The most features to use. "auto" uses as many as the data can support at this budget, or, if there are far more
+        that are alike, weighted sums of all of them.
     max_rows_for_selection : int or None, default None
         If features have to be chosen, and there are more records than this, they are chosen by ranks, on samples of
         about this many records; docs/scaling.md measures the loss of accuracy. None uses all records.
