@@ -40,7 +40,8 @@ FEW_PRODUCTS, MANY_PRODUCTS = 0.40, 0.45
 LAST_PRODUCTS = 0.12
 MANY = (0.02, 0.06)
 # If there are many more columns than the data can carry, and they are alike, all are used together: as weighted sums.
-MANY_MORE = 20  # times what the data can carry
+MANY_MORE = 20  # times what the data can carry,
+FEWEST_ALIKE = 100  # and at least so many: tables with fewer are rarely of one kind, and little data hardly tells
 COMMON_MEDIAN = (500, 0.03)  # for the centre that they share, 500/S² of the budget, but not more than this,
 COMMON_HISTOGRAM = (3000, 0.04)  # and for their spread
 ROUND = 60  # one weighted sum, and one more for each so much of S,
@@ -128,7 +129,12 @@ def make_schedule(
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
     )
     common = (0.0, 0.0)
-    if wanted is None and not public and known < available and MANY_MORE * columns <= available <= MOST_COLUMNS:
+    if (
+        wanted is None
+        and not public
+        and known < available
+        and max(MANY_MORE * columns, FEWEST_ALIKE) <= available <= MOST_COLUMNS
+    ):
         common = shared(COMMON_MEDIAN, size), shared(COMMON_HISTOGRAM, size)
     rest = 1 - COUNT - median - histogram - mean - sum(common)
     enough, most = CENTRES
