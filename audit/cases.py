@@ -370,7 +370,7 @@ SIDES = {
 TOGETHER = {
     "PrivateLinearRegression, together": Case(
         "columns that are alike are used together",
-        lambda rng: make_alike_table(rng, int(rng.integers(220, 300)), int(rng.integers(60, 70))),
+        lambda rng: make_alike_table(rng, int(rng.integers(220, 300)), int(rng.integers(100, 110))),
         lambda cells: fit_estimator(_flagship(1, 1e-2)(), cells),
         1,
     ),

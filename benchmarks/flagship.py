@@ -181,7 +181,7 @@ def main() -> None:
     args = parser.parse_args()
     files = sorted(args.data.glob("*.parquet"), key=lambda f: -f.stat().st_size)
     changes = [c for c in ablations() if args.only is None or args.only in c] if args.ablations else []
-    runs = {}
+    runs: dict[Any, dict[str, dict[str, list[float]]]] = {}
     for change, count in [
         (None, args.trials if args.only is None else args.ablations),
         *((c, args.ablations) for c in changes),
@@ -190,7 +190,7 @@ def main() -> None:
             runs[change] = dict(pool.map(run, [(f, change, count) for f in files]))
         print(change or "the method as it is", flush=True)
     if args.only is not None:
-        trials = runs.pop(None)
+        trials: dict[str, dict[str, list[float]]] = runs.pop(None)
         ols = {name: float(np.median(row["OLS"])) for name, row in trials.items()}
         write_ablations(trials, runs, ols, [f"{e:.4g}" for e in EPSILONS], args.ablations)
         return

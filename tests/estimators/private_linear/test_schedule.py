@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from privreg.estimators.private_linear.schedule import (
     COUNT,
+    FEWEST_ALIKE,
     MANY_MORE,
     MOST_COLUMNS,
     make_schedule,
@@ -55,7 +56,7 @@ def assert_whole(schedule):
 def test_columns_that_are_used_together_share_what_others_would_have(size, available, known, public, some):
     """They are looked at only if there are many more than the data can carry, and nobody asked for a few."""
     schedule = make_schedule(size, available, 5 if some else None, min(known, available), public)
-    many = MANY_MORE * schedule.columns <= available <= MOST_COLUMNS
+    many = max(MANY_MORE * schedule.columns, FEWEST_ALIKE) <= available <= MOST_COLUMNS
     assert any(schedule.common) == (many and not public and not some and known < available)
     if any(schedule.common):
         joint = together(schedule, size)
