@@ -370,14 +370,8 @@ SIDES = {
 TOGETHER = {
     "PrivateLinearRegression, together": Case(
         "columns that are alike are used together",
-        lambda rng: make_alike_table(rng, int(rng.integers(220, 300)), int(rng.integers(100, 110))),
-        lambda cells: fit_estimator(_flagship(1, 1e-2)(), cells),
-        1,
-    ),
-    "PrivateLinearRegression, together, more data": Case(
-        "columns that are alike are used together, and two of them alone",
-        lambda rng: make_alike_table(rng, int(rng.integers(300, 350)), int(rng.integers(240, 250))),
-        lambda cells: fit_estimator(_flagship(4, 1e-2)(), cells),
+        lambda rng: make_alike_table(rng, int(rng.integers(300, 330)), int(rng.integers(180, 190))),
+        lambda cells: fit_estimator(_flagship(1.6, 1e-2)(), cells),
         0.5,
     ),
 }

@@ -44,7 +44,7 @@ FIT = PrivateLinearRegression.fit
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
-    from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule
+    from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule, together
     from privreg.estimators.private_linear.design import Centre
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
@@ -52,7 +52,7 @@ def ablations() -> dict[str, Patch]:
     from privreg.mechanisms.screening import screening_scores
 
     def constants(**values: Any) -> Patch:
-        modules = (choosing, finish, fitting, phases, scales, schedule, spread)
+        modules = (choosing, finish, fitting, phases, scales, schedule, together, spread)
         homes = [(module, name) for name in values for module in modules if hasattr(module, name)]
         assert {name for _, name in homes} == set(values), values
 
@@ -88,7 +88,7 @@ def ablations() -> dict[str, Patch]:
     halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
     choices = {"SELECTION": 1e-9, "SIDES": 1e-9, "screen": choose_exactly, "choose_by_sides": choose_sides_exactly}
     known = {"MEDIANS": 1e-9, "HISTOGRAMS": 1e-9, "COLUMN_SCALES": (0, 0.4), "CENTRES": (0, 0.25)}
-    known |= {"_scales": scale_exactly, "find_centres": centre_exactly}
+    known |= {"find_scales": scale_exactly, "find_centres": centre_exactly}
     return {
         "ORACLE, not private: exact choice of columns": constants(**choices),
         "ORACLE, not private: exact scales of columns": constants(**known),

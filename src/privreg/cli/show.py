@@ -91,7 +91,7 @@ def _notes(release: Release, verbose: bool) -> list[str]:
         notes[1:1] = [f"Residual standard error {with_error(fit.residual_error, fit.residual_error_se)}."]
     if ends is not None and not verbose:
         notes = [note for note in notes if note != range_note(ends)]
-    if fit is not None and fit.r2 is not None:
+    if fit is not None and fit.r2 is not None and not release.together:
         notes += [_CLIPPED, SHRUNK] if fit.shrunk else [_CLIPPED]
     return [*notes, f"Method: {release.method}."] if verbose else notes
 

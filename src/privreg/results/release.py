@@ -97,6 +97,11 @@ class Release:
     public_rows: int = 0  # that tell about the columns: nothing protects these
 
     @property
+    def together(self) -> bool:
+        """Whether the model uses weighted sums of all columns, so that no coefficient is determined."""
+        return TOGETHER in self.warnings
+
+    @property
     def earlier(self) -> Origin | None:
         """The release that levels and counts come from, if that is not this one."""
         return self.origin if self.origin is not None and self.origin.earlier else None

@@ -58,7 +58,7 @@ def fit_lines(release: Release) -> list[str]:
 
 def estimand(release: Release) -> list[str]:
     """What coefficients estimate, why some are missing, and whether predictions use others."""
-    if release.statistics is None or release.statistics.r2 is None:
+    if release.statistics is None or release.statistics.r2 is None or release.together:
         return []
     told = [ESTIMAND]
     if not all(c.determined for c in release.coefficients):

@@ -1,5 +1,6 @@
 """Tables of a release: the same cells at the terminal, in a summary and in a report."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from privreg._format import number, pvalue, shown, span, supported, tenths_percent, z_value
@@ -21,8 +22,16 @@ MOST_CORRELATED = 20  # columns of which a page shows correlations
 
 
 def coefficient_cells(release: Release) -> list[Cells]:
-    """Each coefficient, the intercept last. What the method does not tell is left out."""
-    return [_coefficient(c, release.has_errors) for c in [*release.coefficients, release.intercept]]
+    """Each coefficient, the intercept last. What the method does not tell is left out.
+
+    Where none is determined because columns are used together, all of them have one row, and the intercept to read is
+    the mean of the target.
+    """
+    shown_ones, intercept = release.coefficients, release.intercept
+    if release.together:
+        shown_ones = [Coefficient(f"({len(shown_ones):,} columns together)", None, determined=False)]
+        intercept = replace(intercept, feature="(mean of the target)")
+    return [_coefficient(c, release.has_errors) for c in [*shown_ones, intercept]]
 
 
 def joint_cells(statistics: Statistics) -> list[Cells]:

@@ -3,7 +3,7 @@
 from privreg._format import about, listed, number, shown, supported
 from privreg.privacy.promise import Verdict, bounds, broken_promise
 from privreg.privacy.weak import weak_points
-from privreg.results.release import MOSTLY_NOISE, NO_CENTRE, NO_NUMBERS, NO_RECORDS, TOGETHER, Release
+from privreg.results.release import MOSTLY_NOISE, NO_CENTRE, NO_NUMBERS, NO_RECORDS, Release
 
 _SIDE = 1.959964  # standard errors to either side: a 95 % interval
 
@@ -78,7 +78,7 @@ def _usable(release: Release) -> Verdict:
     if not release.coefficients:
         return _constant(release)
     ends, hidden, reasons = r2_interval(release), not_determined(release), list(release.warnings)
-    if hidden and TOGETHER not in release.warnings:
+    if hidden and not release.together:
         reasons.append(f"Too little data at this budget to determine the coefficient of {listed(hidden, 6)}.")
     if ends is None:
         text = f"{release.method} does not measure how well it predicts."

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from privreg.estimators.private_linear.schedule import (
     COUNT,
-    FEWEST_ALIKE,
     MANY_MORE,
     MOST_COLUMNS,
+    TELLS_ALIKE,
     make_schedule,
     phase_shares,
     together,
@@ -56,7 +56,7 @@ def assert_whole(schedule):
 def test_columns_that_are_used_together_share_what_others_would_have(size, available, known, public, some):
     """They are looked at only if there are many more than the data can carry, and nobody asked for a few."""
     schedule = make_schedule(size, available, 5 if some else None, min(known, available), public)
-    many = max(MANY_MORE * schedule.columns, FEWEST_ALIKE) <= available <= MOST_COLUMNS
+    many = size >= TELLS_ALIKE and MANY_MORE * schedule.columns <= available <= MOST_COLUMNS
     assert any(schedule.common) == (many and not public and not some and known < available)
     if any(schedule.common):
         joint = together(schedule, size)
@@ -64,7 +64,7 @@ def test_columns_that_are_used_together_share_what_others_would_have(size, avail
         assert joint.left == pytest.approx(schedule.left, abs=1e-12)
         assert len(joint.phases) == len(joint.lengths) == len(joint.products) == joint.rounds + 1
         assert min(joint.gradient, joint.sizes, joint.quality, joint.lengths[-1], *joint.phases) > 0
-        assert bool(joint.columns) == (joint.selection > 0) == (size >= 300)
+        assert joint.columns == joint.searched == joint.unknown == (1 if size < 300 else 2)
 
 
 @given(sizes.filter(bool), st.integers(0, 1000))

@@ -10,7 +10,7 @@ from privreg import PrivateLinearRegression, load_model, open_file
 from privreg.estimators.private_linear.inference import NOT_DETERMINED
 from privreg.results.release import TOGETHER
 
-N, D = 3000, 120
+N, D = 6000, 220
 
 
 def alike(n=N, d=D, seed=0):
@@ -23,7 +23,7 @@ def alike(n=N, d=D, seed=0):
 
 
 X, Y = alike()
-HELD_OUT = slice(2400, None)
+HELD_OUT = slice(4800, None)
 
 
 def fitted(data=X, target=Y, epsilon=0.2, seed=1, **options):
@@ -40,13 +40,13 @@ def steps(model):
 
 
 def test_it_predicts_better_than_a_few_columns(model):
-    """Medians over five seeds: the table explains about 0.64, three chosen columns at this budget much less."""
+    """Medians over five seeds: the table explains about 0.64, as many chosen columns as the data can carry less."""
     test = X[HELD_OUT], Y[HELD_OUT]
     train = X[: HELD_OUT.start], Y[: HELD_OUT.start]
     joint = [fitted(*train, seed=seed).score(*test) for seed in range(5)]
     few = [fitted(*train, seed=seed, k=D).score(*test) for seed in range(5)]
     assert np.median(joint) > 0.5
-    assert np.median(joint) > np.median(few) + 0.1
+    assert min(joint) > max(few) + 0.03
     assert model.score(*test) == joint[1]
 
 
@@ -87,7 +87,7 @@ def test_a_saved_model_predicts_the_same(model, tmp_path):
 
 def test_when_columns_are_used_together(model):
     assert any(name.startswith("round 1: weights of all columns") for name in steps(model))
-    assert not any("column 0" in name for name in steps(model))
+    assert len([name for name in steps(model) if name.startswith("spread of column")]) == 1  # the one that stands alone
     for options in ({"k": 5}, {"epsilon": 3.0}):  # few are asked for, or most can be carried one by one
         assert not any("all columns" in name for name in steps(fitted(**options)))
     public = PrivateLinearRegression(0.2, 1e-6, random_state=1).fit(X, Y, public=alike(100, seed=5)[0])
@@ -99,7 +99,7 @@ def test_columns_of_many_sizes_are_not_alike():
     other = fitted(X * 10.0 ** (np.arange(D) % 9))
     assert "spread of all columns" in steps(other)
     assert not any(name.startswith("round") for name in steps(other))
-    assert len(other.selected_features_) < 10
+    assert len(other.selected_features_) < 12
     assert TOGETHER not in other.warnings_
 
 

@@ -67,6 +67,11 @@ def _column(column: Column, source: int, schema: Schema, known: _Single) -> list
 def _in_model(model: WinsorisedModel, features: Sequence[Feature]) -> _Single:
     """What estimates tell of columns, and of levels, that stand alone."""
     found: _Single = {}
+    for term in model.terms:  # of those without an estimate the scale is known, unless it is a guess
+        feature = features[term.column]
+        if term.sure and not feature.times:
+            ends = term.scale.centre - term.scale.limit, term.scale.centre + term.scale.limit
+            found[feature.parts[0]] = Described(feature.name, term.scale.centre, *ends)
     if model.estimates is not None:
         means, errors = model.estimates.products[0], model.estimates.mean_error
         variances = _variances(model.estimates)

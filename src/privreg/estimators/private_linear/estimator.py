@@ -54,7 +54,8 @@ class PrivateLinearRegression(ReadableModel, PrivateRegressor):
     columns at this budget, the most informative ones are chosen privately: one half directly, the other half
     by what the first half leaves unexplained. If there are far more columns than that and they are alike, such as
     pixels, weighted sums of all of them are used; then no single coefficient is determined. Three phases of least
-    squares on noisy moments follow, each in coordinates that the phase before made well-conditioned. The last one is shrunk by how much of it may be noise.
+    squares on noisy moments follow, each in coordinates that the phase before made well-conditioned. The last one is
+    shrunk by how much of it may be noise.
 
     The model is linear where every feature lies in its `linear_range_`. Beyond it, a feature counts as if it were at
     the end of the range. Predictions stay in the target's own range. The coefficients to read (`params`) estimate least

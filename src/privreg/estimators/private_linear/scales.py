@@ -29,7 +29,7 @@ LEVEL_DOUBT = 2.5  # standard deviations of noise by which the share of a level 
 RELIABLE = 12.0  # log-weight by which a median must be able to stand out from the grid
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """How a column is winsorised and scaled, and the spread that was read for it."""
 
     scale: Scale
@@ -46,7 +46,7 @@ def add_columns(setting: Setting, state: State, chosen: list[int]) -> State:
     features = {j: setting.engine.features[j] for j in chosen}
     if rows is None:
         searched = [j for j in chosen if features[j].share is None]
-        found = dict(zip(searched, _scales(setting, searched, state.centres), strict=True))
+        found = dict(zip(searched, find_scales(setting, searched, state.centres), strict=True))
     else:
         levels = [j for j in chosen if features[j].category is not None]
         features |= {j: with_public_share(rows, j, features[j]) for j in levels}
@@ -78,14 +78,14 @@ def level_scale(feature: Feature) -> Scale | None:
     return Scale(share, max(share, 1 - share), sqrt(share * (1 - share)))
 
 
-def _public_scale(setting: Setting, rows: MemoryEngine, column: int) -> _Found:
+def _public_scale(setting: Setting, rows: MemoryEngine, column: int) -> Found:
     """The scale of a column in the public rows."""
     feature = setting.engine.features[column]
     centre = public_median(rows, column) if feature.centre is None else feature.centre
     low, high = feature.range or (-float("inf"), float("inf"))
     centre = min(max(centre, low), high)
     spread = public_spread(rows, column, centre, limit_of(setting, feature.part))
-    return _Found(bounded(feature, Scale(centre, spread.limit, spread.unit)), spread)
+    return Found(bounded(feature, Scale(centre, spread.limit, spread.unit)), spread)
 
 
 def limit_of(setting: Setting, part: float = 1.0) -> float:
@@ -107,7 +107,7 @@ def find_centres(setting: Setting) -> dict[int, Centre]:
     return centres | {j: Centre(value, level=False) for j, value in zip(searched, found, strict=True)}
 
 
-def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | None) -> list[_Found]:
+def find_scales(setting: Setting, columns: list[int], known: dict[int, Centre] | None) -> list[Found]:
     """Of each column the scale, about centres that are known already or are found here.
 
     Centres come first, then spreads, so that two or three passes over the records serve all columns. Columns of one
@@ -135,7 +135,7 @@ def _scales(setting: Setting, columns: list[int], known: dict[int, Centre] | Non
         together = read_spread(drawn, noise, setting.records, most)
         if not spread.sure or 1 / SIMILAR <= together.limit / spread.limit <= SIMILAR:
             spread = replace(together, sure=spread.sure)
-        found.append(_Found(bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
+        found.append(Found(bounded(features[j], Scale(centre, spread.limit, spread.unit)), spread))
     return found
 
 
@@ -160,11 +160,13 @@ def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) ->
 
 
 def bounded(feature: Feature, scale: Scale) -> Scale:
-    """With a limit that does not go beyond the range, if that is known."""
+    """Within the range, if that is known: its centre, and a limit that does not go beyond it."""
     if feature.range is None:
         return scale
-    most = max(scale.centre - feature.range[0], feature.range[1] - scale.centre)
-    return Scale(scale.centre, min(scale.limit, most), min(scale.unit, most))
+    low, high = feature.range
+    centre = min(max(scale.centre, low), high)
+    most = max(centre - low, high - centre)
+    return Scale(centre, min(scale.limit, most), min(scale.unit, most))
 
 
 def finds_median(setting: Setting, part: float) -> bool:

@@ -41,12 +41,14 @@ LAST_PRODUCTS = 0.12
 MANY = (0.02, 0.06)
 # If there are many more columns than the data can carry, and they are alike, all are used together: as weighted sums.
 MANY_MORE = 20  # times what the data can carry,
-FEWEST_ALIKE = 100  # and at least so many: tables with fewer are rarely of one kind, and little data hardly tells
+TELLS_ALIKE = 200  # if S is so large that noise hardly hides whether they are alike
 COMMON_MEDIAN = (500, 0.03)  # for the centre that they share, 500/S² of the budget, but not more than this,
-COMMON_HISTOGRAM = (3000, 0.04)  # and for their spread
+COMMON_HISTOGRAM = (6000, 0.04)  # and for their spread
 ROUND = 60  # one weighted sum, and one more for each so much of S,
 MOST_ROUNDS = 8
-SINGLE = (300, 2, 0.02)  # from this S on, so many columns stand alone, too, each chosen with this part of what is left
+# One column, or from this S on two, stands alone, too, in case it tells nearly all: chosen with this part of what is
+# left, and with a centre and a spread of its own.
+TWO_SINGLE, CHOICE = 300, 0.02
 # Parts of the rest: in all rounds for gradients, for the sizes of the weighted sums, and for a phase of least squares;
 # then for the last phase. Its histogram of lengths has the remainder.
 TOGETHER = (0.57, 0.06, 0.22, 0.12)
@@ -129,12 +131,8 @@ def make_schedule(
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
     )
     common = (0.0, 0.0)
-    if (
-        wanted is None
-        and not public
-        and known < available
-        and max(MANY_MORE * columns, FEWEST_ALIKE) <= available <= MOST_COLUMNS
-    ):
+    many_more = known < available and MANY_MORE * columns <= available <= MOST_COLUMNS
+    if many_more and size >= TELLS_ALIKE and wanted is None and not public:
         common = shared(COMMON_MEDIAN, size), shared(COMMON_HISTOGRAM, size)
     rest = 1 - COUNT - median - histogram - mean - sum(common)
     enough, most = CENTRES
@@ -184,18 +182,20 @@ def shared(part: tuple[float, float], size: float) -> float:
 def together(schedule: Schedule, size: float) -> Schedule:
     """The same for columns that are alike: what is left goes to weighted sums of all of them."""
     rounds = min(1 + int(size / ROUND), MOST_ROUNDS)
-    enough, single, part = SINGLE
-    single = single if size >= enough else 0
+    single = 1 if size < TWO_SINGLE else 2
+    medians, histograms = (min(single * enough / size**2, most) for enough, most in (CENTRES, COLUMN_SCALES))
     gradients, sizes, phases, last = TOGETHER
-    left = schedule.left * (1 - single * part - 2 * QUALITY)
+    left = schedule.left * (1 - single * CHOICE - medians - histograms - 2 * QUALITY)
     return replace(
         schedule,
         columns=single,
-        selection=schedule.left * single * part,
+        selection=schedule.left * single * CHOICE,
         by_sides=False,
         balance=0.0,
-        medians=0.0,
-        histograms=0.0,
+        searched=single,
+        unknown=single,
+        medians=schedule.left * medians,
+        histograms=schedule.left * histograms,
         rounds=rounds,
         gradient=left * gradients / rounds,
         sizes=left * sizes / rounds,

@@ -78,11 +78,15 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
 
     squared = chosen**2
     spread_out = sums.product_variance @ squared
+    products = chosen.T @ sums.products @ chosen
+    np.fill_diagonal(
+        products, np.maximum(np.diag(products), 0.0)
+    )  # means of squares, which noise may have made negative
     return Estimates(
         tuple(places),
         theta,
         (covariance + covariance.T) / 2,
-        chosen.T @ sums.products @ chosen,
+        products,
         np.sqrt(squared[:, 0] @ spread_out),
         np.sqrt(2 * np.einsum("ij,ij->j", squared, spread_out)),
         quality.residual,

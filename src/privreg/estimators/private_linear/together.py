@@ -19,7 +19,7 @@ from privreg.estimators.private_linear.design import Gradient, Sizes
 from privreg.estimators.private_linear.finish import finish
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.estimators.private_linear.phases import moments, newton
-from privreg.estimators.private_linear.scales import bounded, level_scale, limit_of
+from privreg.estimators.private_linear.scales import Found, bounded, find_scales, level_scale, limit_of
 from privreg.estimators.private_linear.schedule import together
 from privreg.estimators.private_linear.state import Setting, State
 from privreg.mechanisms.gradient import plan_gradient, release_gradient
@@ -34,7 +34,8 @@ from privreg.mechanisms.spread import (
 )
 from privreg.privacy.events import pick_epsilon
 
-ALIKE = (10, 0.82)  # columns are alike if so many half octaves have at least this part of the distances from the centre
+ALIKE = (12, 0.9)  # columns are alike if so many half octaves have at least this part of the values off the centre,
+FEWEST_AWAY = 3.0  # which must be this many standard deviations of the noise of as many bins
 CLIP = 0.5  # residuals are clipped at this quantile of the target's distances: signs tell most of a direction
 RADIUS = 0.85  # rows are shrunk to this times their root mean square
 LONGEST = 16.0  # the unit of the histogram of sizes is the longest that a sum may be over this
@@ -49,6 +50,10 @@ class Common:
     spread: Spread
     alike: bool  # whether the columns are of one size, as far as can be told
 
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.centre, self.spread.limit, self.spread.unit)
+
 
 def find_common(setting: Setting) -> Common:
     """One median and one histogram for the values of all columns but levels, whose scale is known."""
@@ -61,7 +66,9 @@ def find_common(setting: Setting) -> Common:
     histogram, at_centre = noisy_shared_histogram(setting.account, event, values, centre, len(columns))
     spread = read_spread(histogram, event.scale / event.grid, setting.records, limit_of(setting))
     bins, part = ALIKE
-    alike = spread.sure and narrow_part(histogram, bins) + at_centre >= part * setting.records
+    away = setting.records - at_centre
+    noise = sqrt(bins) * event.scale / event.grid
+    alike = spread.sure and away > FEWEST_AWAY * noise and narrow_part(histogram, bins) >= part * away
     return Common(centre, spread, alike)
 
 
@@ -72,26 +79,28 @@ def regress_together(setting: Setting, state: State, common: Common) -> State:
     everything = list(range(len(setting.engine)))
     ranking = setting.engine.ranking() if schedule.columns and not setting.sampled else None
     single = choose(setting, state, everything, schedule.columns, ranking) if schedule.columns else []
-    state = with_all_columns(setting, state, common, single)
+    searched = [j for j in single if setting.engine.features[j].share is None]
+    own = dict(zip(searched, find_scales(setting, searched, None), strict=True))
+    state = with_all_columns(setting, state, common, single, own)
     for number in range(schedule.rounds):
         state = with_weighted_sum(setting, state, number)
         state = newton(setting, moments(setting, state, number))
     return finish(setting, moments(setting, state, schedule.rounds))
 
 
-def with_all_columns(setting: Setting, state: State, common: Common, single: list[int]) -> State:
-    """Terms for all columns; the frame has the constant, and those that stand alone."""
+def with_all_columns(setting: Setting, state: State, common: Common, single: list[int], own: dict[int, Found]) -> State:
+    """Terms for all columns; the frame has the constant, and those that stand alone, whose scale is their own."""
     terms: list[tuple[Term, float]] = []
     lost: list[int] = []
     for j, feature in enumerate(setting.engine.features):
-        scale, square = level_scale(feature), 1.0
-        if feature.share is None:
-            spread = common.spread
-            scale, square = bounded(feature, Scale(common.centre, spread.limit, spread.unit)), spread.mean_square
-        if scale is None:
-            lost.append(j)
+        if j in own and own[j].spread.sure:
+            terms.append((Term(j, own[j].scale), own[j].spread.mean_square))
+        elif feature.share is None:
+            terms.append((Term(j, bounded(feature, common.scale)), common.spread.mean_square))
+        elif (of_level := level_scale(feature)) is not None:
+            terms.append((Term(j, of_level), 1.0))
         else:
-            terms.append((Term(j, scale), square))
+            lost.append(j)
     places = [i for i, (term, _) in enumerate(terms, 1) if term.column in single]
     squares = [1.0, *(square for _, square in terms)]
     return replace(
