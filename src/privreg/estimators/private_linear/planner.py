@@ -53,6 +53,7 @@ class Plan:
     k: int
     outlooks: tuple[Outlook, ...]
     trials: int | None = None  # of a simulation; None if interpolated between those that are shipped
+    together: bool = False  # whether columns, if they are alike, would be used together
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
@@ -89,10 +90,16 @@ class Plan:
     @property
     def source(self) -> list[str]:
         """Where the numbers come from, and how far they may be off."""
+        better = [
+            "If the columns are alike, such as pixels or items of a questionnaire, all are used together:",
+            "R² is usually better then, and no single coefficient is determined.",
+        ]
+        before = better if self.together else []
         if self.trials is not None:
-            return ["Simulated on made-up tables; no data was read and nothing was spent."]
+            return [*before, "Simulated on made-up tables; no data was read and nothing was spent."]
         off = surface().errors
         return [
+            *before,
             "Interpolated between simulations on made-up tables. In nine of ten cases a fresh simulation",
             f"gives an R² within {off['r2']:.2g} of this one, and an interval within a factor of {off['width']:.2g}.",
             "No data was read and nothing was spent.",
@@ -198,8 +205,9 @@ def plan(
         from privreg.estimators.private_linear.plan_trials import simulated
 
         outlooks = simulated(rows, columns, budget, trials, seed, progress)
-    k = make_schedule(size, columns, None).columns
-    return Plan(rows, columns, budget.epsilon, budget.delta, k, tuple(outlooks), trials)
+    schedule = make_schedule(size, columns, None)
+    together = any(schedule.common)
+    return Plan(rows, columns, budget.epsilon, budget.delta, schedule.columns, tuple(outlooks), trials, together)
 
 
 def interpolated(size: float, rows: int, columns: int, signal: float) -> Outlook:
