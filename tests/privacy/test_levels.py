@@ -65,6 +65,14 @@ def law(event, count):
     return result
 
 
+def merged(first, second):
+    """Outcomes that tell the same are one: those whose log-ratios agree in ten digits, so divergences do to nine."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.round(np.log(first) - np.log(second), 10)
+    place = np.unique(ratios, return_inverse=True)[1]
+    return np.bincount(place, first), np.bincount(place, second)
+
+
 def joint(laws):
     """Outcomes of all values together; outcomes that neither table has are left out."""
     first, second = np.ones(1), np.ones(1)
@@ -72,7 +80,7 @@ def joint(laws):
         seen = (one > 0) | (two > 0)
         if not (one[:-1] > 0).any():  # without the unit nothing is ever shown: one outcome stands for all
             one, two, seen = np.array([0, 1.0]), np.array([1 - two[-1], two[-1]]), np.array([True, True])
-        first, second = np.outer(first, one[seen]).ravel(), np.outer(second, two[seen]).ravel()
+        first, second = merged(np.outer(first, one[seen]).ravel(), np.outer(second, two[seen]).ravel())
     return first, second
 
 
@@ -116,8 +124,6 @@ def small(rows, columns, least, z=2.0, scale=8.0, grid=8, lower=0):
 @pytest.mark.parametrize("least", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)])
 def test_the_release_is_as_private_as_it_says(rows, columns, least):
-    if rows * columns > 2 and least == 3:
-        pytest.skip("takes long and shows nothing new")
     assert excess(small(rows, columns, least), rows, columns) <= 1e-9
 
 
