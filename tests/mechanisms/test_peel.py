@@ -48,7 +48,7 @@ def test_sampler_follows_the_law():
     scores = np.array([0, 2, 4, 1], np.int64)
     outcomes = list(permutations(range(4), 3))
     counts = np.zeros(len(outcomes))
-    for _ in range(4000):
+    for _ in range(1500):
         counts[outcomes.index(tuple(peel(PlannedAccount(steps, budget, OpenDPNoise()), steps, scores)))] += 1
     law = log_law(scores[None], [s.scale for s in steps])
     assert_law(counts, np.exp(np.array([law[o][0] for o in outcomes])))
