@@ -7,6 +7,10 @@ BIN := .venv/bin
 demo: .venv/.stamp-run
 	$(BIN)/privreg demo
 
+# Python keeps what it compiled, even where the environment forbids it: tests start hundreds of processes, and pytest
+# takes longer to rewrite the assertions of all test files than to load them.
+test lines: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/.stamp-test browser
 	@$(MAKE) -j 2 lint kernels
 	$(BIN)/pytest -n auto --dist worksteal

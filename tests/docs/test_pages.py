@@ -232,14 +232,44 @@ def show(page, site, path):
     page.evaluate("window.MathJax?.startup.promise")
 
 
-def test_pages_fit_a_phone(site):
+NOTEBOOK = DOCS / "notebooks" / "mothers.ipynb"
+WRONG = "[data-mml-node=merror], mjx-merror, mjx-container [fill=red]"  # red: a command MathJax does not know
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """What a page is once its formulas are typeset."""
+
+    width: int
+    formulas: int
+    wrong: int
+    asked: list[str]
+    complaints: list[str]
+
+
+@pytest.fixture(scope="module")
+def shown(site):
+    """Every page as an offline phone shows it, by its source; each is opened once."""
+    asked, complaints, found = [], [], {}
     with chromium() as browser:
         window = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme="dark", offline=True)
         page = window.new_page()
-        for path in [*PAGES, DOCS / "notebooks" / "mothers.ipynb"]:
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for path in [*PAGES, NOTEBOOK]:
+            asked.clear()
+            complaints.clear()
             show(page, site, path)
-            assert page.evaluate("document.documentElement.scrollWidth") <= 400, path.name
+            width = page.evaluate("document.documentElement.scrollWidth")
+            counts = [page.locator(what).count() for what in ("mjx-container", WRONG)]
+            found[path] = Shown(width, *counts, [*asked], [*complaints])
         window.close()
+    return found
+
+
+def test_pages_fit_a_phone(shown):
+    assert {path.name: page.width for path, page in shown.items() if page.width > 400} == {}
 
 
 # ---- formulas
@@ -256,27 +286,16 @@ def prose(page):
 WITH_FORMULAS = [path for path in PAGES if _FORMULA.search(prose(path))]
 
 
-def test_formulas_are_typeset_without_a_network(site):
+def test_formulas_are_typeset_without_a_network(site, shown):
     """From files alone: every formula is drawn, none is an error, and pages without any do not load MathJax."""
     assert WITH_FORMULAS
-    asked, complaints = [], []
-    with chromium() as browser:
-        window = browser.new_context(offline=True)
-        page = window.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        for path in PAGES:
-            asked.clear()
-            show(page, site, path)
-            formulas = len(_FORMULA.findall(prose(path)))
-            assert page.locator("mjx-container").count() == formulas, path.name
-            wrong = "[data-mml-node=merror], mjx-merror, mjx-container [fill=red]"  # red: a command it does not know
-            assert page.locator(wrong).count() == 0, path.name
-            assert any("/tex-svg.js" in url for url in asked) == (formulas > 0), path.name
-            assert all(url.startswith((site.as_uri(), "data:")) for url in asked), asked
-            assert complaints == [], path.name
-        window.close()
+    for path in PAGES:
+        page, formulas = shown[path], len(_FORMULA.findall(prose(path)))
+        assert page.formulas == formulas, path.name
+        assert page.wrong == 0, path.name
+        assert any("/tex-svg.js" in url for url in page.asked) == (formulas > 0), path.name
+        assert all(url.startswith((site.as_uri(), "data:")) for url in page.asked), page.asked
+        assert page.complaints == [], path.name
     unbroken = r'<span class="unbroken"><span class="math[^>]*>\\\([^<]+\\\)</span>-DP</span>'
     assert re.search(unbroken, (site / "proofs" / "gdp.html").read_text())
 
