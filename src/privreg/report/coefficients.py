@@ -12,6 +12,7 @@ from privreg.results.tables import (
     MOST_CORRELATED,
     Cells,
     coefficient_cells,
+    coefficient_rows,
     correlation_cells,
     description_cells,
     joint_cells,
@@ -61,7 +62,7 @@ def table(release: Release) -> Grid:
     grid = _grid(coefficient_cells(release), "Coefficients", _note(release))
     rows = [
         [replace(row[0], detail=(f"compared with {shown(c.reference)}",)), *row[1:]] if c.reference is not None else row
-        for row, c in zip(grid.rows, [*release.coefficients, release.intercept], strict=True)
+        for row, c in zip(grid.rows, coefficient_rows(release), strict=True)
     ]
     extra = tuple(i for i, name in enumerate(grid.head) if name in _EXTRA)
     return replace(grid, rows=rows, extra=extra)
@@ -240,8 +241,10 @@ def _note(release: Release) -> str:
             "This method does not tell how uncertain its coefficients are. Their units differ (per year, per "
             "kilogram), so a larger coefficient does not mean a more important column."
         )
-    return (
+    told = (
         "std err: how far a coefficient is typically off, by sampling and by privacy noise together. P>|z|: how likely "
-        "so large a value would be if the coefficient were 0. The intercept is the prediction where every column is 0, "
-        "which may be far from any record."
+        "so large a value would be if the coefficient were 0."
     )
+    if release.together:
+        return told
+    return f"{told} The intercept is the prediction where every column is 0, which may be far from any record."

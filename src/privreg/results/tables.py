@@ -22,16 +22,20 @@ MOST_CORRELATED = 20  # columns of which a page shows correlations
 
 
 def coefficient_cells(release: Release) -> list[Cells]:
-    """Each coefficient, the intercept last. What the method does not tell is left out.
+    """Each coefficient, the intercept last. What the method does not tell is left out."""
+    return [_coefficient(c, release.has_errors) for c in coefficient_rows(release)]
+
+
+def coefficient_rows(release: Release) -> list[Coefficient]:
+    """What has a row in the table of coefficients, the intercept last.
 
     Where none is determined because columns are used together, all of them have one row, and the intercept to read is
     the mean of the target.
     """
-    shown_ones, intercept = release.coefficients, release.intercept
-    if release.together:
-        shown_ones = [Coefficient(f"({len(shown_ones):,} columns together)", None, determined=False)]
-        intercept = replace(intercept, feature="(mean of the target)")
-    return [_coefficient(c, release.has_errors) for c in [*shown_ones, intercept]]
+    if not release.together:
+        return [*release.coefficients, release.intercept]
+    columns = Coefficient(f"({len(release.coefficients):,} columns together)", None, determined=False)
+    return [columns, replace(release.intercept, feature="(mean of the target)")]
 
 
 def joint_cells(statistics: Statistics) -> list[Cells]:

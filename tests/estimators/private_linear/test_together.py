@@ -75,6 +75,17 @@ def test_what_else_is_told_holds_together(model):
     assert model.correlations().empty
     assert model.wald_test_terms().empty
     assert "weighted sums of all of them" in str(model.summary())
+    assert f"({D} columns together)" in str(model.summary())
+    assert model.describe().loc["item3", "low"] == model.linear_range_[3, 0]
+
+
+def test_the_report_and_the_plot_can_be_made(model, tmp_path):
+    model.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert f"({D} columns together)" in text
+    assert "(mean of the target)" in text
+    assert "The intercept is the prediction where" not in text
+    assert model.plot() is not None
 
 
 def test_a_saved_model_predicts_the_same(model, tmp_path):
