@@ -25,9 +25,9 @@ def _half_the_sum(name: str, mu_squared: float, **about: Any) -> Gaussian:
     return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
 
 
-def _half_the_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
+def _part_of_the_gradient(name: str, width: int, mu_squared: float) -> Gaussian:
     step = gradient.plan_gradient(name, width, mu_squared)
-    return replace(step, sensitivity_squared=step.sensitivity_squared // 4, scale=step.scale / 2)
+    return replace(step, sensitivity_squared=step.sensitivity_squared // 64, scale=step.scale / 8)
 
 
 def _cells_as_records(account: Any, step: Any, values: Any, per_record: int) -> float:  # noqa: ARG001
@@ -117,9 +117,9 @@ BUGS = {
         "PrivateLinearRegression, sides",
         "statistics",
     ),
-    "half the gradient": Bug(
-        "a gradient in all columns said to move by half of what it does",
-        changing((together, "plan_gradient", _half_the_gradient)),
+    "part of the gradient": Bug(
+        "a gradient in all columns said to move by an eighth of what it may",
+        changing((together, "plan_gradient", _part_of_the_gradient)),
         "PrivateLinearRegression, together",
         "statistics",
     ),
