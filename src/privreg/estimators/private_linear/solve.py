@@ -79,9 +79,7 @@ def solve(setting: Setting, state: State, quality: Quality) -> Estimates:
     squared = chosen**2
     spread_out = sums.product_variance @ squared
     products = chosen.T @ sums.products @ chosen
-    np.fill_diagonal(
-        products, np.maximum(np.diag(products), 0.0)
-    )  # means of squares, which noise may have made negative
+    np.fill_diagonal(products, np.maximum(np.diag(products), 0.0))  # noise may have made mean squares negative
     return Estimates(
         tuple(places),
         theta,

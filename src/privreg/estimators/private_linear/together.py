@@ -77,8 +77,8 @@ def regress_together(setting: Setting, state: State, common: Common) -> State:
     schedule = together(setting.schedule, setting.size)
     setting = replace(setting, schedule=schedule)
     everything = list(range(len(setting.engine)))
-    ranking = setting.engine.ranking() if schedule.columns and not setting.sampled else None
-    single = choose(setting, state, everything, schedule.columns, ranking) if schedule.columns else []
+    ranking = None if setting.sampled else setting.engine.ranking()
+    single = choose(setting, state, everything, schedule.columns, ranking)
     searched = [j for j in single if setting.engine.features[j].share is None]
     own = dict(zip(searched, find_scales(setting, searched, None), strict=True))
     state = with_all_columns(setting, state, common, single, own)
