@@ -16,7 +16,7 @@ from privreg.errors import BudgetError
 from privreg.kernels.totals import Values
 from privreg.kernels.values import HIGHEST, LARGEST, LOWEST, MANTISSA, codes_near, count_cells, value_of, window_near
 from privreg.privacy.account import Account
-from privreg.privacy.events import About, Pick
+from privreg.privacy.events import About, EarlyPick, Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 REACH = 60  # in units of 1/ε: utilities further below the best possible are all alike
@@ -28,14 +28,14 @@ MIDDLE_OCTAVE, OCTAVES = 2, 10
 ZERO = 0.03
 
 
-def plan_median(name: str, epsilon: float, **about: Unpack[About]) -> Pick:
+def plan_median(name: str, epsilon: float, left_after: float = 0.0, **about: Unpack[About]) -> Pick:
     """The event that costs `epsilon` of bounded range. One record moves the utility by at most 1/2, up or down."""
     if epsilon < SMALLEST_EPSILON:
         raise BudgetError("the budget is too small for a median: raise epsilon, or lower rows_per_person")
     scale = GRID / epsilon
     # A run's weight is known up to 1 + scale·_LOG_ERROR grid steps, a block's too, on both data sets.
     slack = 8 * ceil(1 + scale * _LOG_ERROR)
-    return Pick(name, GRID + slack, (GRID + slack) / epsilon, GRID, **about)
+    return EarlyPick.of_range(name, GRID + slack, epsilon, left_after, GRID, **about)
 
 
 def noisy_median(account: Account, event: Pick, values: Values, per_record: int = 1) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from privreg._types import Int64
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
-from privreg.privacy.events import Pick
+from privreg.privacy.events import EarlyPick, Pick
 
 GRID = 2**20  # scores are whole multiples of 1/GRID
 # Adding a record changes |τ̂| by an amount in [−3/2, 1], so two columns' changes differ by at most 5/2; a difference of
@@ -33,9 +33,9 @@ def round_scores(target: Any, redundancy: Any, chosen: int, n: Any) -> Any:
     return GRID * (t * target - redundancy) // (t * np.maximum(n - 1, 1))
 
 
-def plan_screening(names: Sequence[str], epsilon: float) -> list[Pick]:
+def plan_screening(names: Sequence[str], epsilon: float, left_after: float = 0.0) -> list[Pick]:
     """Picks that cost `epsilon` of bounded range each."""
-    return [Pick(name, FIRST_RANGE, FIRST_RANGE / epsilon, GRID, purpose="choice") for name in names]
+    return [EarlyPick.of_range(name, FIRST_RANGE, epsilon, left_after, GRID, purpose="choice") for name in names]
 
 
 def screening_scores(pairs: Int64, n: int) -> Int64:

@@ -14,15 +14,15 @@ from privreg._types import Float64, Int16, Int64
 from privreg.kernels.values import FULL, winsorise
 from privreg.mechanisms.peel import peel
 from privreg.privacy.account import Account
-from privreg.privacy.events import Pick
+from privreg.privacy.events import EarlyPick, Pick
 
 GRID = FULL**2  # sides and weights are whole multiples of 1/FULL
 RANGE = 2 * GRID  # adding a record changes a score by an amount in [−1, 1], so two columns' changes differ by at most 2
 
 
-def plan_choice_by_sides(names: Sequence[str], epsilon: float) -> list[Pick]:
+def plan_choice_by_sides(names: Sequence[str], epsilon: float, left_after: float = 0.0) -> list[Pick]:
     """Picks that cost `epsilon` of bounded range each."""
-    return [Pick(name, RANGE, RANGE / epsilon, GRID, purpose="choice") for name in names]
+    return [EarlyPick.of_range(name, RANGE, epsilon, left_after, GRID, purpose="choice") for name in names]
 
 
 def sides_of(values: Float64, centre: float) -> Int16:

@@ -216,7 +216,10 @@ class AdaptiveAccount(Account):
     def _allow(self, event: Event) -> None:
         if event.mu_squared is None:
             raise TypeError(f"step {event.name!r} has no cost in Gaussian differential privacy")
-        if event.mu_squared > self._left or event.rounding_distance > event.mu_squared * accountant.ADAPTIVE_ROUNDING:
+        if (
+            event.mu_squared + event.unspent > self._left
+            or event.rounding_distance > event.mu_squared * accountant.ADAPTIVE_ROUNDING
+        ):
             raise RuntimeError(f"step {event.name!r} does not fit into what is left of the budget")
         if not event.covers(self._rows):
             raise RuntimeError(f"step {event.name!r} is for units of fewer than {self._rows} records")

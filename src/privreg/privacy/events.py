@@ -37,9 +37,13 @@ WORDS = 2**32  # a record is in a sample if one of so many words is below `kept`
 LARGE = 700  # e^ε of a larger ε is no float
 
 
-def pick_epsilon(mu_squared: float) -> float:
-    """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy."""
-    return sqrt(mu_squared / round_up(PI_OVER_8)) * (1 - 1e-15)
+def pick_epsilon(mu_squared: float, left_after: float = 0.0) -> float:
+    """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy, with so much left after it."""
+    square = 0.0
+    for _ in range(30 if left_after else 0):  # a contraction, by a fifth at least
+        dearer = (1 + square / (16 * left_after)) * (1 + square / 16)
+        square = min(4 * mu_squared / dearer, 2 * left_after, 1.0)
+    return max(sqrt(mu_squared / round_up(PI_OVER_8)), sqrt(square)) * (1 - 1e-14)
 
 
 def amplified(epsilon: Fraction, kept: int) -> Fraction:
@@ -122,6 +126,11 @@ class Event:
         """δ′, the probability with which the event may give its data away. It comes on top of its other costs."""
         return Fraction()
 
+    @property
+    def unspent(self) -> Fraction:
+        """How much μ² must be left when the event has been paid: its cost holds only then."""
+        return Fraction()
+
     def covers(self, rows: int) -> bool:  # noqa: ARG002
         """Whether its δ′ and its rounding distance hold for a unit of so many records, which others do for any."""
         return True
@@ -187,6 +196,39 @@ class Pick(Event):
     @property
     def mu_squared(self) -> Fraction:
         return self.pure**2 * PI_OVER_8
+
+
+@dataclass(frozen=True)
+class EarlyPick(Pick):
+    """A pick after which at least `left_after` of the μ² is left, whether that is spent or not.
+
+    Noise that is still to come blurs the pick. So it costs little more than ε²/4, its part of what many small picks
+    cost together. Proof: docs/proofs/early.md. Exact check: tests/privacy/test_early_picks.py.
+    """
+
+    mechanism = "early exponential"
+    description = "exponential mechanism (Gumbel noise on integer scores), with budget left for later steps"
+    left_after: float = field(kw_only=True)
+
+    @classmethod
+    def of_range(
+        cls, name: str, range: int, epsilon: float, left_after: float, grid: int, **about: Unpack[About]
+    ) -> Pick:
+        """The ε-bounded-range pick of scores that move by at most `range`; a plain one if nothing is left after it."""
+        if left_after:
+            return cls(name, range, range / epsilon, grid, left_after=left_after, **about)
+        return Pick(name, range, range / epsilon, grid, **about)
+
+    @property
+    def mu_squared(self) -> Fraction:
+        square, left = self.pure**2, Fraction(self.left_after)
+        if square > 1 or square > 2 * left:
+            return super().mu_squared
+        return square / 4 * (1 + square / (16 * left)) * (1 + square / 16)
+
+    @property
+    def unspent(self) -> Fraction:
+        return Fraction(self.left_after)
 
 
 @dataclass(frozen=True)
@@ -467,6 +509,17 @@ def add(costs: Iterable[Fraction | None]) -> Fraction | None:
             return None
         total += cost
     return total
+
+
+def adaptive_sum(events: Iterable[Event]) -> Fraction | None:
+    """The least μ² that allows the events in their order, with what has to be left after them; None if one has none."""
+    spent = least = Fraction()
+    for event in events:
+        if event.mu_squared is None:
+            return None
+        spent += event.mu_squared
+        least = max(least, spent + event.unspent)
+    return least
 
 
 def gaussian_cost(event: Event) -> Fraction | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from privreg._format import epsilon_delta, number, shown, text_table
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import Currency, Event, add, event_from_dict, round_down, round_up
+from privreg.privacy.events import Currency, Event, adaptive_sum, add, event_from_dict, round_down, round_up
 
 ONE_RECORD, ONE_PERSON = "one record", "one person"
 Composition = Literal["planned", "gaussian, adaptive"]
@@ -212,7 +212,7 @@ class Receipt:
         return accountant.adaptive_cost(mu_squared, max(0.0, round_down(left))), self.budget.delta
 
     def _mu_squared(self) -> Fraction | None:
-        mu_squared = add(event.mu_squared for event in self.events)
+        mu_squared = add(adaptive_sum(part.own) for part in self.parts)
         return None if mu_squared is None else self.rows**2 * mu_squared
 
     def _rho(self) -> Fraction | None:

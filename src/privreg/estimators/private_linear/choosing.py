@@ -17,7 +17,6 @@ from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import plan_sampled_picks
 from privreg.mechanisms.screening import FIRST_RANGE, GRID, plan_screening, screen, screening_scores
 from privreg.mechanisms.sides import choose_by_sides, plan_choice_by_sides
-from privreg.privacy.events import pick_epsilon
 
 SIDE_LEVEL = 0.5  # weights are clipped at this quantile of the target's distance from its median
 
@@ -38,7 +37,7 @@ def by_sides(setting: Setting, state: State, left: list[int], count: int) -> lis
     summed = setting.engine.total(Clipped(state.design, state.theta, clip), state.design.columns)
     balance = float(setting.account.gaussian(event, summed)[0]) / SUM_GRID / setting.records
     balance = min(max(balance, -1.0), 1.0)
-    events = plan_choice_by_sides(_names(state, count), _pick_epsilon(setting))
+    events = plan_choice_by_sides(_names(state, count), *setting.next_picks(_part(setting), count))
     sums = []
     for start in range(0, len(left), MOST_COLUMNS):  # so many of them are in memory at a time
         some = left[start : start + MOST_COLUMNS]
@@ -51,7 +50,7 @@ def by_ranks(setting: Setting, state: State, left: list[int], count: int, rankin
     """By Kendall's rank correlation."""
     residuals, first = unexplained(state.design, state.theta), _first(state)
     if ranking is not None:
-        events = plan_screening(_names(state, count), _pick_epsilon(setting))
+        events = plan_screening(_names(state, count), *setting.next_picks(_part(setting), count))
         pairs = ranking.concordance(residuals, left)
         places = screen(setting.account, events, pairs, setting.engine.n_records)
     else:  # by the records of a secret sample; each choice has a sample of its own
@@ -77,7 +76,3 @@ def _names(state: State, count: int) -> list[str]:
 def _part(setting: Setting) -> float:
     """Of the budget, for the choice of one column."""
     return setting.schedule.selection / setting.schedule.columns
-
-
-def _pick_epsilon(setting: Setting) -> float:
-    return pick_epsilon(setting.share(_part(setting)))

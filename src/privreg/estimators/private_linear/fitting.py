@@ -26,7 +26,7 @@ from privreg.estimators.private_linear.scales import (
     widened,
 )
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
-from privreg.estimators.private_linear.state import Setting, State
+from privreg.estimators.private_linear.state import Early, Setting, State
 from privreg.estimators.private_linear.together import find_common, regress_together
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
 from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
@@ -157,7 +157,7 @@ def count_records(
 def read_target(setting: Setting) -> State:
     """Median and spread."""
     schedule, values = setting.schedule, setting.engine.column(TARGET)
-    median = find_median(setting, "median of the target", values, schedule.target_median)
+    median = find_median(setting, "median of the target", values, of_target(setting))
     part, most = schedule.target_histogram, target_limit(setting)
     spread = find_spread(setting, "spread of the target", values, median, part, most)
     return State(Scale(median, spread.limit, spread.unit), spread)
@@ -165,7 +165,13 @@ def read_target(setting: Setting) -> State:
 
 def finds_centre(setting: Setting) -> bool:
     """Whether the median of the target can stand out from the grid."""
-    return finds_median(setting, setting.schedule.target_median)
+    return finds_median(setting, of_target(setting))
+
+
+def of_target(setting: Setting) -> Early:
+    """How the median of the target is picked."""
+    schedule = setting.schedule
+    return setting.early(schedule.target_median, 1 - COUNT - schedule.recount - schedule.target_median)
 
 
 def target_limit(setting: Setting) -> float:

@@ -12,12 +12,11 @@ from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.design import Centre
 from privreg.estimators.private_linear.model import Scale, Term
 from privreg.estimators.private_linear.public import public_median, public_spread, with_public_share
-from privreg.estimators.private_linear.state import Setting, State
+from privreg.estimators.private_linear.state import Early, Setting, State
 from privreg.kernels.totals import Column
 from privreg.kernels.values import Distances
 from privreg.mechanisms.median import noisy_median, plan_median, prepare_medians
 from privreg.mechanisms.spread import Spread, noisy_histogram, plan_histogram, pooled, read_spread
-from privreg.privacy.events import pick_epsilon
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 FEATURE_LIMIT = 4.0  # a column's limit is at most so many standard deviations
@@ -141,18 +140,17 @@ def find_scales(setting: Setting, columns: list[int], known: dict[int, Centre] |
 
 def _centres(setting: Setting, columns: list[int], prepared: PreparedColumns) -> list[float]:
     """Medians, where the centre is not known already and no range has to stand in for one."""
-    part = setting.schedule.medians / max(setting.schedule.searched, 1)
-    reliable = finds_median(setting, part)
+    each = setting.next_picks(setting.schedule.medians / max(setting.schedule.searched, 1), len(columns))
+    reliable = finds_median(setting, each)
     features = [setting.engine.features[j] for j in columns]
     asked = [f.centre is None and (reliable or f.range is None) for f in features]
     if any(asked):
-        plan = plan_median("", pick_epsilon(setting.share(part)))
-        prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan)
+        prepare_medians(prepared.some([i for i, ask in enumerate(asked) if ask]), plan_median("", *each))
     centres = []
     for feature, ask, values in zip(features, asked, prepared, strict=True):
         low, high = feature.range or (-float("inf"), float("inf"))
         if ask:
-            centre = find_median(setting, f"median of column {feature.row}", values, part, feature.row)
+            centre = find_median(setting, f"median of column {feature.row}", values, each, feature.row)
         else:
             centre = (low + high) / 2 if feature.centre is None else feature.centre
         centres.append(min(max(centre, low), high))
@@ -169,15 +167,15 @@ def bounded(feature: Feature, scale: Scale) -> Scale:
     return Scale(centre, min(scale.limit, most), min(scale.unit, most))
 
 
-def finds_median(setting: Setting, part: float) -> bool:
-    """Whether a median can stand out from the grid, at this part of the budget."""
-    return pick_epsilon(setting.share(part)) * setting.records / 2 >= RELIABLE
+def finds_median(setting: Setting, pick: Early) -> bool:
+    """Whether a median can stand out from the grid if it is picked so."""
+    return pick.epsilon * setting.records / 2 >= RELIABLE
 
 
-def find_median(setting: Setting, name: str, values: Column, part: float, row: int | None = None) -> float:
-    """A noisy median, at this part of the budget."""
-    epsilon, purpose = pick_epsilon(setting.share(part)), "target" if row is None else "columns"
-    return noisy_median(setting.account, plan_median(name, epsilon, purpose=purpose, column=row), values)
+def find_median(setting: Setting, name: str, values: Column, pick: Early, row: int | None = None) -> float:
+    """A noisy median."""
+    event = plan_median(name, *pick, purpose="target" if row is None else "columns", column=row)
+    return noisy_median(setting.account, event, values)
 
 
 def find_spread(setting: Setting, name: str, values: Column, centre: float, part: float, most: float) -> Spread:

@@ -16,6 +16,16 @@ from privreg.mechanisms.moments import Moments
 from privreg.mechanisms.sampling import KEPT_ALL
 from privreg.mechanisms.spread import Spread
 from privreg.privacy.account import AdaptiveAccount
+from privreg.privacy.events import pick_epsilon
+
+_ROUNDED = 1e-8  # of what is left: more than rounding of what single events cost can take away
+
+
+class Early(NamedTuple):
+    """How much a pick may tell (its ε), and the μ² that is left for what comes after it."""
+
+    epsilon: float
+    left_after: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,15 @@ class Setting:
     def share(self, part: float) -> float:
         """μ² of this part of the budget."""
         return part * self.mu_squared
+
+    def early(self, part: float, left_after: float) -> Early:
+        """A pick that gets this part of the budget, with another part left after it."""
+        left = self.share(left_after * (1 - _ROUNDED))
+        return Early(pick_epsilon(self.share(part), left), left)
+
+    def next_picks(self, part: float, count: int) -> Early:
+        """Each of the next `count` picks, of which each gets this part of the budget."""
+        return self.early(part, max(self.account.mu_squared / self.mu_squared - count * part, 0.0))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ from privreg.mechanisms.spread import (
     plan_shared_histogram,
     read_spread,
 )
-from privreg.privacy.events import pick_epsilon
 
 ALIKE = (12, 0.9)  # columns are alike if so many half octaves have at least this part of the values off the centre,
 FEWEST_AWAY = 3.0  # which must be this many standard deviations of the noise of as many bins
@@ -60,7 +59,7 @@ def find_common(setting: Setting) -> Common:
     of_median, of_histogram = setting.schedule.common
     columns = [j for j, feature in enumerate(setting.engine.features) if feature.share is None]
     values = StackedColumns(setting.engine, columns)
-    median = plan_median("median of all columns", pick_epsilon(setting.share(of_median)), purpose="columns")
+    median = plan_median("median of all columns", *setting.next_picks(of_median, 1), purpose="columns")
     centre = noisy_median(setting.account, median, values, len(columns))
     event = plan_shared_histogram("spread of all columns", setting.share(of_histogram), purpose="columns")
     histogram, at_centre = noisy_shared_histogram(setting.account, event, values, centre, len(columns))
