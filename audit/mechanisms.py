@@ -92,8 +92,8 @@ MECHANISMS = (
     ),
     Mechanism(
         "PrivateLinearRegression as a whole",
-        ("flagship", "adaptive"),
-        ("audit/test_replay.py", "privacy/test_adaptive.py"),
+        ("flagship", "adaptive", "early"),
+        ("audit/test_replay.py", "privacy/test_adaptive.py", "privacy/test_early_picks.py"),
         (),
         ("flagship, constant", "flagship, three phases"),
     ),

@@ -8,6 +8,7 @@ from math import comb, exp, expm1, log, log1p, pi, sqrt
 from scipy.special import log_ndtr
 
 from privreg.privacy.events import (
+    EarlyPick,
     Event,
     Gaussian,
     GaussianMoments,
@@ -58,7 +59,7 @@ def _too_small(receipt: Receipt) -> str | None:
     """Whether the total of a part is less than its steps must cost, if all records of a unit do the same."""
     made, rows, epsilon, delta = receipt.own, receipt.rows, receipt.epsilon, receipt.delta
     if receipt.composition == ADAPTIVE:  # all in μ²
-        mu = rows * sqrt(sum(own_mu_squared(s) for s in made))
+        mu = rows * sqrt(own_sum(made))
         return _compare(gaussian_delta(epsilon, mu), delta - sum(own_extra(s, rows) for s in made))
     draws = [s for s in made if isinstance(s, ProposeTestRelease)]
     rest = epsilon - rows * float(sum((own_draw(s, receipt.unit) for s in draws), Fraction()))
@@ -72,6 +73,15 @@ def _too_small(receipt: Receipt) -> str | None:
     sampled = [s for s in made if isinstance(s, SampledPicks)]
     least = max(least_delta(rest, picks, counts, mu, lean, sampled) for lean in _LEANINGS)
     return None if left <= 0 else _compare(least, left)
+
+
+def own_sum(made: Sequence[Event]) -> float:
+    """The μ² of steps in their order, and of what some of them say is left after them."""
+    spent = most = 0.0
+    for step in made:
+        spent += own_mu_squared(step)
+        most = max(most, spent + (step.left_after if isinstance(step, EarlyPick) else 0.0))
+    return most
 
 
 def _compare(least: float, delta: float) -> str | None:
@@ -101,6 +111,8 @@ def own_mu_squared(step: Event) -> float:
         return float(step.sensitivity_squared) / step.scale**2
     if isinstance(step, GaussianMoments):
         return max(_own_moments(step, length) for length in (0.0, 0.5, 1.0))
+    if isinstance(step, EarlyPick) and (step.range / step.scale) ** 2 <= min(1.0, 2 * step.left_after):
+        return _own_early((step.range / step.scale) ** 2, step.left_after)
     if isinstance(step, Pick):
         return pi / 8 * (step.range / step.scale) ** 2
     if isinstance(step, LevelCounts):
@@ -108,6 +120,11 @@ def own_mu_squared(step: Event) -> float:
     if isinstance(step, SampledPicks):
         return pi / 8 * (2 * _own_sampled(step)) ** 2
     return 0.0
+
+
+def _own_early(square: float, left: float) -> float:
+    """μ² of a pick of ε² = `square` before so much noise: by the areas of the proof, v((1 + u)² − 1)(1 + η)."""
+    return left * ((1 + square / (8 * left)) ** 2 - 1) * (1 + square / 16)
 
 
 def _own_moments(step: GaussianMoments, length: float) -> float:

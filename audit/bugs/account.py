@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +12,12 @@ import privreg.estimators.budgeted
 import privreg.estimators.tukey
 import privreg.privacy.ledger.ledger
 from audit.bugs.bug import FLAGSHIP, TUKEY, Bug, changing
+from privreg.estimators.private_linear.state import Setting
 from privreg.estimators.spending import Spending
 from privreg.mechanisms.depth import STRICT
 from privreg.privacy import accountant
 from privreg.privacy.account import Account, AdaptiveAccount
+from privreg.privacy.events import EarlyPick
 from privreg.privacy.receipt import Receipt
 
 
@@ -43,6 +46,13 @@ _total = accountant.total
 
 def _gaussians_only(steps: Any, budget: Any) -> tuple[float, float]:
     return _total([step for step in steps if step.pure is None], budget)
+
+
+_early = Setting.early
+
+
+def _as_if_much_were_left(self: Setting, part: float, left_after: float) -> Any:
+    return _early(self, part, 100 * left_after)
 
 
 _adaptive_budget = accountant.adaptive_budget
@@ -106,6 +116,18 @@ BUGS = {
         "two records of each person kept, one paid for",
         changing((Spending, "adaptive", _for_one_record)),
         "PrivateLinearRegression, people",
+        "receipt",
+    ),
+    "early picks at a quarter": Bug(
+        "picks before other steps charged ε²/4, as if they were many and small",
+        changing((EarlyPick, "mu_squared", property(lambda self: self.pure**2 / 4))),
+        FLAGSHIP,
+        "receipt",
+    ),
+    "more left than there is": Bug(
+        "picks charged as if the budget were left many times over",
+        changing((EarlyPick, "unspent", property(lambda _: Fraction())), (Setting, "early", _as_if_much_were_left)),
+        FLAGSHIP,
         "receipt",
     ),
     "step left out": Bug(

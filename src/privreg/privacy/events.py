@@ -38,7 +38,7 @@ LARGE = 700  # e^ε of a larger ε is no float
 
 
 def pick_epsilon(mu_squared: float, left_after: float = 0.0) -> float:
-    """The ε of a pick that costs no more than `mu_squared` of Gaussian differential privacy, with so much left after it."""
+    """The ε of a pick that costs no more than `mu_squared` of Gaussian DP, with so much left after it."""
     square = 0.0
     for _ in range(30 if left_after else 0):  # a contraction, by a fifth at least
         dearer = (1 + square / (16 * left_after)) * (1 + square / 16)
