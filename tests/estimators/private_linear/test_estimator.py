@@ -418,8 +418,10 @@ def test_a_long_tailed_column_has_the_slope_of_the_clipped_table(epsilon):
     X = rng.normal(size=(20_000, 3))
     X[:, 2] = np.exp(1.2 * X[:, 2])
     y = X @ [1, 0, 0.5] + rng.normal(size=20_000)
-    model = seeded(epsilon=epsilon).fit(X, y)
-    assert np.abs((np.asarray(model.params) - clipped_least_squares(model, X, y)) / model.bse).max() < 3
+    models = [seeded(epsilon=epsilon, random_state=seed).fit(X, y) for seed in range(6)]
+    errors = [np.asarray(model.params) - clipped_least_squares(model, X, y) for model in models]
+    far = [np.abs(error / model.bse).max() > 3 for model, error in zip(models, errors, strict=True)]
+    assert sum(far) <= 1
 
 
 def test_r2_of_a_long_tailed_target():

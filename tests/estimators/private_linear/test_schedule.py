@@ -96,7 +96,7 @@ def test_columns_are_chosen_by_sides_where_all_centres_can_be_found(size, availa
         assert schedule.selection
         assert schedule.balance
         assert schedule.searched == (0 if public else available - known)
-        assert schedule.medians >= schedule.searched * 250 / size**2 * (1 - 1e-12)
+        assert schedule.medians >= schedule.searched * 170 / size**2 * (1 - 1e-12)
     else:
         assert schedule.balance == 0
         assert schedule.searched == schedule.unknown

@@ -37,13 +37,16 @@ def shrunk(setting: Setting, state: State) -> tuple[Float64, float]:
     held = np.maximum(np.diag(last.moments.products) / records, 1.0)
     step = last.moments.gradient / records / held
     noise = last.moments.gradient_noise / records
-    kept = max(0.0, 1 - width * noise**2 / max(float(step @ step), 1e-300))
+    # θ is off by the noise of the step that led to it, at least, and by what the new step shows beyond its own noise.
+    old = before.moments.gradient_noise / records * np.linalg.norm(coordinates(before.frame, frame), axis=0)
+    error = np.maximum(old**2, float(step @ step) / width - noise**2)
+    kept = error / (error + noise**2)
     whitened = coordinates(frame, state.theta) + kept * step
     constant = coordinates(frame, np.eye(len(frame))[0])
     constant *= (constant @ whitened) / (constant @ constant)
     slopes = whitened - constant
-    noise = min(noise, before.moments.gradient_noise / records)
-    expected = (width - 1 + CAUTION * sqrt(2 * (width - 1))) * noise**2  # of the squared length, were it all noise
+    variance = float(np.mean((kept * noise) ** 2 + ((1 - kept) * old) ** 2))
+    expected = (width - 1 + CAUTION * sqrt(2 * (width - 1))) * variance  # of the squared length, were it all noise
     doubt = min(expected / max(float(slopes @ slopes), 1e-300), 1.0)
     return frame @ (constant + (1 - doubt) * slopes), doubt
 

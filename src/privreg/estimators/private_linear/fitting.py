@@ -196,14 +196,12 @@ def find_shift(setting: Setting, median: float, spread: Spread, clip: float, par
 
 def settle_for_a_constant(setting: Setting, state: State) -> State:
     """The mean of the target, with all that is left. If its spread is not sure, half of that is for a second look."""
-    schedule, target, spread = setting.schedule, state.target, state.spread
-    left = 1 - COUNT - schedule.recount - schedule.target_median - schedule.target_histogram
+    target, spread = state.target, state.spread
     if not spread.sure:
-        left /= 2
         values, most = setting.engine.column(TARGET), target_limit(setting)
-        again = find_spread(setting, "spread of the target again", values, target.centre, left, most)
+        again = find_spread(setting, "spread of the target again", values, target.centre, setting.left / 2, most)
         spread = read_both(spread, again, setting.records, most)
-    shift = find_shift(setting, target.centre, spread, spread.limit, left)
+    shift = find_shift(setting, target.centre, spread, spread.limit, setting.left)
     return replace(state, model=_constant(replace(target, centre=target.centre + shift)))
 
 

@@ -16,15 +16,15 @@ SCARCE = 0.036  # but not more than SCARCE·S
 NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and none is spent on choosing
 
 # The target comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
-TARGET_MEDIAN = (25, 0.01, 0.30)
+TARGET_MEDIAN = (20, 0.007, 0.25)
 TARGET_HISTOGRAM = (80, 0.02, 0.25)
 TARGET_MEAN = (15, 0.002, 0.03)
 # Of what is left for the columns and the regression:
 SELECTION = 0.25  # if columns are chosen by ranks
 SIDES = 0.15  # if by sides,
 BALANCE = 0.007  # for which two sums are needed,
-CENTRES = (250, 0.25)  # and the medians of all columns: 250/S² for each, if that is no more than 0.25 for all
-MEDIANS = 0.05
+CENTRES = (170, 0.25)  # and the medians of all columns: 250/S² for each, if that is no more than 0.25 for all
+MEDIANS = 0.035
 HISTOGRAMS = 0.12
 # If S is so small that scales would not be found, medians and histograms get more: 600/S² for each column, but not more
 # than 0.4 of what they and the regression have together. On random parts of tables with S near 100 this is worth 0.05.

@@ -57,9 +57,14 @@ class Setting:
         left = self.share(left_after * (1 - _ROUNDED))
         return Early(pick_epsilon(self.share(part), left), left)
 
+    @property
+    def left(self) -> float:
+        """The part of the budget that is not spent yet."""
+        return self.account.mu_squared / self.mu_squared * (1 - _ROUNDED)
+
     def next_picks(self, part: float, count: int) -> Early:
         """Each of the next `count` picks, of which each gets this part of the budget."""
-        return self.early(part, max(self.account.mu_squared / self.mu_squared - count * part, 0.0))
+        return self.early(part, max(self.left - count * part, 0.0))
 
 
 @dataclass(frozen=True)
