@@ -85,6 +85,9 @@ def ablations() -> dict[str, Patch]:
     def know_columns(self: PrivateLinearRegression, X: Any, y: Any) -> Any:
         return FIT(self, X, y, public=X.copy())
 
+    def never_by_sides(*about: Any, **more: Any) -> schedule.Schedule:
+        return schedule.make_schedule(*about, **(more | {"sampled": True}))
+
     halves, few, many = (0.5, 0.5), schedule.FEW_PHASES, schedule.MANY_PHASES
     choices = {"SELECTION": 1e-9, "SIDES": 1e-9, "screen": choose_exactly, "choose_by_sides": choose_sides_exactly}
     known = {"MEDIANS": 1e-9, "HISTOGRAMS": 1e-9, "COLUMN_SCALES": (0, 0.4), "CENTRES": (0, 0.25)}
@@ -97,8 +100,16 @@ def ablations() -> dict[str, Patch]:
         "zCDP instead of Gaussian DP": in_zcdp,
         "two phases, all columns chosen by the target": constants(FEW_PHASES=halves, MANY_PHASES=halves, LATER=0.0),
         "all columns chosen by the target": constants(LATER=0.0),
-        "columns always chosen by ranks": constants(CENTRES=(250, -1.0)),
+        "columns always chosen by ranks": lambda: setattr(fitting, "make_schedule", never_by_sides),
         "histograms of columns read one by one": constants(FEWEST_POOLED=np.inf),
+        "picks charged as if nothing were left after them": pick_alone,
+        "the last step shrunk by its own noise alone": lambda: setattr(
+            finish, "noise_before", lambda _, state: np.zeros(state.width)
+        ),
+        "medians get as much as when picks were dearer": constants(
+            MEDIANS=0.05, CENTRES=(250, 0.25), TARGET_MEDIAN=(25, 0.01, 0.30)
+        ),
+        "the target's histogram never above 0.02 at large S": constants(TARGET_HISTOGRAM=(80, 0.02, 0.25)),
         "k = 5": constants(MOST_COLUMNS=5),
         "columns that are alike never used together": constants(MANY_MORE=np.inf),
         "never all columns unless all can be carried": constants(NEARLY_ALL=1.0),
@@ -110,7 +121,7 @@ def ablations() -> dict[str, Patch]:
         "no mean of the target": constants(TARGET_MEAN=(1, 1e-9, 1e-9), noisy_clipped_sum=lambda *_: 0.0),
         "constant below S = 60 instead of 40": constants(SMALLEST_SIZE=60),
         "as many columns at small S as the power of 2/3 gives": constants(SCARCE=np.inf),
-        "scales of columns get no more at small S": constants(COLUMN_SCALES=(0, 0.4)),
+        "scales of columns get no more at small S": constants(COLUMN_SCALES=(60, 0.4)),
         "radius not adapted": constants(SMALLEST_SQUARE=1.0),
         "radius never wider than in the first phase": constants(WIDEST=phases.RADIUS),
         "the first phase's clip at every size": constants(CLIP_SIZE=np.inf),
@@ -131,6 +142,14 @@ def ablations() -> dict[str, Patch]:
     }
 
 
+def pick_alone() -> None:
+    """Every pick costs π/8 of its squared range."""
+    from privreg.estimators.private_linear.state import Early, Setting
+    from privreg.privacy.events import pick_epsilon
+
+    Setting.early = lambda self, part, _: Early(pick_epsilon(self.share(part)), 0.0)  # type: ignore[assignment, method-assign]
+
+
 def in_zcdp() -> None:
     """Account by zCDP, in units of μ² = 2ρ: a pick of ε costs ε²/4; converted by the Rényi bound."""
     from privreg.privacy import accountant, events
@@ -141,6 +160,7 @@ def in_zcdp() -> None:
         )
         return 1 / Fraction(least) ** 2
 
+    pick_alone()
     events.PI_OVER_8 = Fraction(1, 4)
     accountant.adaptive_budget = budget  # type: ignore[assignment]
 

@@ -32,13 +32,13 @@ def finish(setting: Setting, state: State) -> State:
 
 def shrunk(setting: Setting, state: State) -> tuple[Float64, float]:
     """θ for predictions: the step and the slopes are shrunk by how much of them may be noise, which is told, too."""
-    *_, before, last = state.released
+    last = state.released[-1]
     frame, records, width = state.frame, setting.records, state.width
     held = np.maximum(np.diag(last.moments.products) / records, 1.0)
     step = last.moments.gradient / records / held
     noise = last.moments.gradient_noise / records
-    # θ is off by the noise of the step that led to it, at least, and by what the new step shows beyond its own noise.
-    old = before.moments.gradient_noise / records * np.linalg.norm(coordinates(before.frame, frame), axis=0)
+    old = noise_before(setting, state)
+    # θ is off by that noise at least, and by what the new step shows beyond its own noise.
     error = np.maximum(old**2, float(step @ step) / width - noise**2)
     kept = error / (error + noise**2)
     whitened = coordinates(frame, state.theta) + kept * step
@@ -49,6 +49,13 @@ def shrunk(setting: Setting, state: State) -> tuple[Float64, float]:
     expected = (width - 1 + CAUTION * sqrt(2 * (width - 1))) * variance  # of the squared length, were it all noise
     doubt = min(expected / max(float(slopes @ slopes), 1e-300), 1.0)
     return frame @ (constant + (1 - doubt) * slopes), doubt
+
+
+def noise_before(setting: Setting, state: State) -> Float64:
+    """Standard deviation of each coordinate of θ in the last frame, by the noise of the gradient that led to it."""
+    before = state.released[-2]
+    turned = coordinates(before.frame, state.frame)
+    return np.asarray(before.moments.gradient_noise / setting.records * np.linalg.norm(turned, axis=0), np.float64)
 
 
 def measure(setting: Setting, state: State, theta: Float64) -> Quality:

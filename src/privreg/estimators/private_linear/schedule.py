@@ -17,7 +17,7 @@ NEARLY_ALL = 0.7  # if they can carry this part of the columns, all are used and
 
 # The target comes first, because without it nothing else can be read: (size/S)² of the budget, between two bounds.
 TARGET_MEDIAN = (20, 0.007, 0.25)
-TARGET_HISTOGRAM = (80, 0.02, 0.25)
+TARGET_HISTOGRAM = (80, 0.04, 0.25)
 TARGET_MEAN = (15, 0.002, 0.03)
 # Of what is left for the columns and the regression:
 SELECTION = 0.25  # if columns are chosen by ranks
