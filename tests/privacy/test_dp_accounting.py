@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SubLasso, TukeyRegression
 from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget, cost
-from privreg.privacy.events import Gaussian, GaussianMoments, Laplace, Pick
+from privreg.privacy.events import EarlyPick, Gaussian, GaussianMoments, Laplace, Pick
 from privreg.privacy.receipt import ADAPTIVE, Receipt
 
 pytestmark = pytest.mark.filterwarnings("ignore::privreg.NotPrivateWarning")
@@ -64,6 +64,25 @@ def test_gaussian_totals_are_those_of_both_accountants(name):
     assert receipt.epsilon <= by_rdp(tree, receipt.delta) <= 1.15 * receipt.epsilon
     # One Gaussian of the receipt's own μ stands for all.
     assert by_pld(dp_event.GaussianDpEvent(1 / receipt.mu), receipt.delta) == pytest.approx(receipt.epsilon, rel=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_what_early_picks_need_to_be_left_is_in_the_tree(rows):
+    """A fit that ends after a pick: the pick alone is worse than a Gaussian of its μ²."""
+    pick = EarlyPick("p", 2**20, 2**20 / 0.5, left_after=0.125)
+    receipt = Receipt((pick,), Budget(5.0, 1e-3), True, rows=rows, composition=ADAPTIVE)
+    tree = receipt.to_dp_event()
+    assert len(tree.events) == 2
+    assert by_pld(tree, 1e-3) == pytest.approx(receipt.epsilon, rel=1e-4)
+    later = Receipt((pick, Gaussian.costing("g", 0.126, 2**28)), receipt.budget, True, rows=rows, composition=ADAPTIVE)
+    assert len(later.to_dp_event().events) == 2  # nothing is missing
+    # The true δ of such a pick, which the tree covers: outcomes with log-ratios t and t − ε.
+    t, at = 0.25, 0.02
+    q = np.expm1(0.5 - t) / np.expm1(0.5)
+    true = sum(p * max(-np.expm1(at - loss), 0.0) for p, loss in ((q * exp(t), t), ((1 - q) * exp(t - 0.5), t - 0.5)))
+    found = PLDAccountant().compose(tree).get_delta(at)
+    alone = PLDAccountant().compose(pick.to_dp_event("gaussian")).get_delta(at)
+    assert alone < true < found
 
 
 def test_people_with_two_rows_pay_twice_the_mu():

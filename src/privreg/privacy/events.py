@@ -40,7 +40,7 @@ LARGE = 700  # e^ε of a larger ε is no float
 def pick_epsilon(mu_squared: float, left_after: float = 0.0) -> float:
     """The ε of a pick that costs no more than `mu_squared` of Gaussian DP, with so much left after it."""
     square = 0.0
-    for _ in range(30 if left_after else 0):  # a contraction, by a fifth at least
+    for _ in range(30 if left_after else 0):  # each round leaves less than a fifth of the error
         dearer = (1 + square / (16 * left_after)) * (1 + square / 16)
         square = min(4 * mu_squared / dearer, 2 * left_after, 1.0)
     return max(sqrt(mu_squared / round_up(PI_OVER_8)), sqrt(square)) * (1 - 1e-14)
@@ -159,8 +159,7 @@ class Event:
         from dp_accounting import dp_event
 
         if self.mu_squared is not None and (currency == "gaussian" or self.pure is None):
-            mu = nextafter(sqrt(round_up(rows**2 * self.mu_squared)), inf)
-            return dp_event.GaussianDpEvent(nextafter(1 / mu, 0))
+            return gaussian_dp_event(rows**2 * self.mu_squared)
         if self.pure is not None and currency == "pure":
             return dp_event.DiscreteLaplaceDpEvent(round_up(rows * self.pure), 1)
         if self.rho is not None:
@@ -509,6 +508,14 @@ def add(costs: Iterable[Fraction | None]) -> Fraction | None:
             return None
         total += cost
     return total
+
+
+def gaussian_dp_event(mu_squared: Fraction) -> Any:
+    """dp-accounting's event of a Gaussian with this μ², rounded up."""
+    from dp_accounting import dp_event
+
+    mu = nextafter(sqrt(round_up(mu_squared)), inf)
+    return dp_event.GaussianDpEvent(nextafter(1 / mu, 0))
 
 
 def adaptive_sum(events: Iterable[Event]) -> Fraction | None:

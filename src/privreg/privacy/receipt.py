@@ -10,7 +10,16 @@ from typing import Any, Literal, get_args
 from privreg._format import epsilon_delta, number, shown, text_table
 from privreg.privacy import accountant
 from privreg.privacy.accountant import Budget
-from privreg.privacy.events import Currency, Event, adaptive_sum, add, event_from_dict, round_down, round_up
+from privreg.privacy.events import (
+    Currency,
+    Event,
+    adaptive_sum,
+    add,
+    event_from_dict,
+    gaussian_dp_event,
+    round_down,
+    round_up,
+)
 
 ONE_RECORD, ONE_PERSON = "one record", "one person"
 Composition = Literal["planned", "gaussian, adaptive"]
@@ -162,14 +171,19 @@ class Receipt:
         no δ was needed, each is the worst of all ε-DP mechanisms, for the PLD accountant. Otherwise they are Gaussians
         and zero-concentrated events, for the RDP accountant. An event known by its (ε, δ) only is unsupported.
 
+        If less was spent than picks need to be left after them, a Gaussian makes up for it.
+
         Each event stands for `rows` records. Their accountants may find less than a total by group privacy, and less
         than the sum of two parts. The tree does not know of δ′: ask them at `delta` − `extra_delta`.
         """
         from dp_accounting import dp_event
 
-        return dp_event.ComposedDpEvent(
-            [event.to_dp_event(part._currency(), self.rows) for part in self.parts for event in part.own]
-        )
+        events = []
+        for part in self.parts:
+            events += [event.to_dp_event(part._currency(), self.rows) for event in part.own]
+            if part.composition == ADAPTIVE and (unspent := part._unspent()):
+                events.append(gaussian_dp_event(self.rows**2 * unspent))
+        return dp_event.ComposedDpEvent(events)
 
     def __str__(self) -> str:
         lines = text_table(step_rows(self), left=4) if self.events else ["nothing was released from the data"]
@@ -214,6 +228,11 @@ class Receipt:
     def _mu_squared(self) -> Fraction | None:
         mu_squared = add(adaptive_sum(part.own) for part in self.parts)
         return None if mu_squared is None else self.rows**2 * mu_squared
+
+    def _unspent(self) -> Fraction:
+        """μ² that picks need to be left after them and that was not spent, of a receipt with nothing before it."""
+        spent, least = add(event.mu_squared for event in self.own), adaptive_sum(self.own)
+        return Fraction() if spent is None or least is None else least - spent
 
     def _rho(self) -> Fraction | None:
         """Of a receipt with nothing before it."""

@@ -23,7 +23,7 @@ TARGET_MEAN = (15, 0.002, 0.03)
 SELECTION = 0.25  # if columns are chosen by ranks
 SIDES = 0.15  # if by sides,
 BALANCE = 0.007  # for which two sums are needed,
-CENTRES = (170, 0.25)  # and the medians of all columns: 250/S² for each, if that is no more than 0.25 for all
+CENTRES = (170, 0.25)  # and the medians of all columns: 170/S² for each, if that is no more than 0.25 for all
 MEDIANS = 0.035
 HISTOGRAMS = 0.12
 # If S is so small that scales would not be found, medians and histograms get more: 600/S² for each column, but not more
