@@ -1,6 +1,6 @@
 """`PrivateLinearRegression` on the paper's data sets, and what each part of it is worth; writes results/flagship/.
 
-    python benchmarks/flagship.py DATA [--trials N] [--ablations N] [--only TEXT]
+    python benchmarks/flagship.py DATA [--trials N] [--ablations N] [--only TEXT ...]
 
 DATA holds `<task>_<name>.parquet` files with the column to predict in `target`. The paper's protocol: random 90/10
 splits, δ = 1e-5, median test R² for each data set. What counts is the mean over data sets of R²/R² of least squares,
@@ -9,7 +9,7 @@ without them. Noise is seeded, from the same discrete laws as the private one, s
 
 An ablation changes one thing. Its effect is the change of the mean, given with the smallest and largest effect found
 when each data set is left out in turn, so that no single one can carry it. With --only, the changes whose names hold
-TEXT are measured, and only their rows are written. An oracle is told for nothing what the
+one of the TEXTs are measured, and only their rows are written. An oracle is told for nothing what the
 method has to pay for: what it gains is the most that a better way to find this out could.
 """
 
@@ -196,11 +196,13 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--ablations", type=int, default=10, help="trials of each ablation; 0 for none")
     parser.add_argument(
-        "--only", metavar="TEXT", help="only the changes whose names hold this; others stay as they are"
+        "--only", metavar="TEXT", nargs="+", help="only the changes whose names hold this; others stay as they are"
     )
     args = parser.parse_args()
     files = sorted(args.data.glob("*.parquet"), key=lambda f: -f.stat().st_size)
-    changes = [c for c in ablations() if args.only is None or args.only in c] if args.ablations else []
+    changes = (
+        [c for c in ablations() if args.only is None or any(text in c for text in args.only)] if args.ablations else []
+    )
     runs: dict[Any, dict[str, dict[str, list[float]]]] = {}
     for change, count in [
         (None, args.trials if args.only is None else args.ablations),
