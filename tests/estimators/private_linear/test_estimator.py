@@ -261,9 +261,9 @@ def test_the_schedule_spends_everything():
 
 @pytest.mark.parametrize("n", [2000, 20_000])
 def test_intervals_cover(n):
-    """The full study is benchmarks/coverage_study.py; here 40 tables of 5 coefficients, seeded."""
+    """The full study is benchmarks/coverage_study.py; here 160 tables of 5 coefficients, seeded."""
     hits, widths = [], []
-    for seed in range(40):
+    for seed in range(160):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n, 5)) @ np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(range(5), range(5)))).T
         truth = rng.normal(size=5)
