@@ -6,7 +6,7 @@ the reference. They are read from the table by the schema of the fit, as `predic
 values and missing ones are exactly what the fit made of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, nan, sqrt
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from privreg import PrivateLinearRegression
 from privreg.data.tables import read_table
 from privreg.privacy.accountant import Budget, adaptive_budget
+from privreg.results.release import TOGETHER
 
 Array = NDArray[np.float64]
 
@@ -117,6 +118,8 @@ def quality(model: PrivateLinearRegression, X: Any, y: Array, truth: Array | Non
     if not design.rows:
         return {"columns": 0.0}
     exact, intervals = design.clipped(), _intervals(model)
+    if TOGETHER in model.warnings_:
+        exact = of_weighted_sums(exact, model, X, y)
     slopes, intercept = intervals[design.rows], intervals[-1:]
     size = len(y) * sqrt(adaptive_budget(Budget(model.epsilon, model.delta)))
     found = {
@@ -134,6 +137,19 @@ def quality(model: PrivateLinearRegression, X: Any, y: Array, truth: Array | Non
     if truth is not None and len(design.sources) == len(truth):
         found["truth"] = covered(slopes, truth[design.sources])
     return found
+
+
+def of_weighted_sums(exact: LeastSquares, model: PrivateLinearRegression, X: Any, y: Array) -> LeastSquares:
+    """With R² and errors of the model itself, and the mean of the target.
+
+    Where columns are used together, that is what it tells: least squares in all columns would explain far more.
+    """
+    predicted, (low, high) = np.asarray(model.predict(X)), model.prediction_range() or (-np.inf, np.inf)
+    target = np.clip(y, low, high)
+    complete = np.isfinite(predicted) & np.isfinite(target)
+    left, mean = (target - predicted)[complete], float(target[complete].mean())
+    squares, all_of_it = float(left @ left), float(((target[complete] - mean) ** 2).sum())
+    return replace(exact, intercept=mean, r2=1 - squares / all_of_it, residual_error=sqrt(squares / left.size))
 
 
 def predictions(model: PrivateLinearRegression, X: Any, y: Array) -> dict[str, float]:
