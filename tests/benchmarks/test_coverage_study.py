@@ -2,7 +2,7 @@
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan, sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ import coverage_tables
 from coverage_designs import DESIGNS, Simulated, simulate
 from coverage_measures import coefficients, design_of, least_squares, predictions, quality
 from privreg import PrivateLinearRegression, Schema
+from privreg.results.release import TOGETHER
 
 MEDIAN = 0.6745  # of the absolute value of a normal variable
 
@@ -30,6 +31,7 @@ class Told:
     residual_error_: float = 1.0
     epsilon: float = 1.0
     delta: float = 1e-6
+    warnings_: tuple[str, ...] = ()
 
     @property
     def schema_(self):
@@ -41,9 +43,11 @@ class Told:
     def conf_int(self):
         return pd.DataFrame(self.intervals, columns=["lower", "upper"])
 
-    def predict(self, X, *, interval):
-        assert interval == 0.95
+    def predict(self, X, *, interval=None):
         middle = X[:, 0]
+        if interval is None:
+            return middle
+        assert interval == 0.95
         return pd.DataFrame({"prediction": middle, "lower": middle - 1, "upper": middle + 1})
 
 
@@ -145,6 +149,18 @@ def test_intervals_get_the_coverage_that_they_deserve(table):
     wrong[0] = nan
     found = quality(model_of(X, y, [*wrong, *rest]), X, y)
     assert (found["estimand"], found["not determined"]) == (pytest.approx(1 / 2), pytest.approx(1 / 3))
+
+
+def test_columns_that_are_used_together_are_measured_by_what_the_model_tells(table):
+    X, y = table
+    told = np.vstack([np.full((4, 2), nan), [y.mean() - 1, y.mean() + 1]])
+    bad = float(1 - ((y - X[:, 0]) ** 2).mean() / y.var())  # what it predicts is its first column
+    alike = Told(np.tile([-1e9, 1e9], (4, 1)), (-1e9, 1e9), told, bad, 1e-9, warnings_=(TOGETHER,))
+    found = quality(alike, X, y)
+    assert (found["R²"], found["intercept"], found["not determined"]) == (1, 1, 1)
+    assert found["residual error"] == pytest.approx(abs(np.log(np.sqrt(((y - X[:, 0]) ** 2).mean()))))
+    chosen = replace(alike, warnings_=())
+    assert quality(chosen, X, y)["R²"] == 0  # least squares in all columns explains nearly all
 
 
 def test_the_truth_is_that_of_a_model_with_all_columns(table):
