@@ -44,7 +44,7 @@ FIT = PrivateLinearRegression.fit
 
 def ablations() -> dict[str, Patch]:
     """What to change, by name. Each is applied in a process of its own."""
-    from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule, together
+    from privreg.estimators.private_linear import choosing, finish, fitting, phases, scales, schedule, target, together
     from privreg.estimators.private_linear.design import Centre
     from privreg.estimators.private_linear.model import WinsorisedModel
     from privreg.estimators.private_linear.state import Setting
@@ -52,7 +52,7 @@ def ablations() -> dict[str, Patch]:
     from privreg.mechanisms.screening import screening_scores
 
     def constants(**values: Any) -> Patch:
-        modules = (choosing, finish, fitting, phases, scales, schedule, together, spread)
+        modules = (choosing, finish, fitting, phases, scales, schedule, target, together, spread)
         homes = [(module, name) for name in values for module in modules if hasattr(module, name)]
         assert {name for _, name in homes} == set(values), values
 

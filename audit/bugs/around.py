@@ -11,7 +11,7 @@ from privreg.data import tables
 from privreg.engines import memory
 from privreg.engines.base import TARGET
 from privreg.estimators.dp_kendall import DPKendall
-from privreg.estimators.private_linear import fitting, phases, scales
+from privreg.estimators.private_linear import fitting, phases, scales, target
 from privreg.kernels.totals import total_of
 from privreg.mechanisms import count, lengths, median
 from privreg.privacy.account import Account
@@ -32,7 +32,7 @@ def _true_median(account: Account, step: Any, values: Any) -> float:
     return float(np.median(total_of(values, np.ndarray.tolist))) if values.size else 0.0
 
 
-_find_shift = fitting.find_shift
+_find_shift = target.find_shift
 
 
 def _clip_at_the_farthest(setting: Any, median: float, spread: Any, clip: float, part: float) -> float:
@@ -158,7 +158,7 @@ BUGS = {
     ),
     "clip at the farthest": Bug(
         "the mean of a constant's target, clipped at the distance of the farthest record",
-        changing((fitting, "find_shift", _clip_at_the_farthest)),
+        changing((target, "find_shift", _clip_at_the_farthest)),
         "PrivateLinearRegression, few records",
         "statistics",
     ),

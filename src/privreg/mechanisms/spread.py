@@ -57,6 +57,18 @@ class Spread:
         part = 1 - min(max((1 - level - beyond[at]) / self.weights[at], 0.0), 1.0)
         return min(self.limit, float(_EDGES[at] * (_EDGES[at + 1] / _EDGES[at]) ** part))
 
+    @property
+    def mean_distance(self) -> float:
+        """Of the records that are in a bin."""
+        return float(self.weights @ _MIDDLES) / max(float(self.weights.sum()), 1e-300)
+
+
+def known_spread(distance: float, limit: float, unit: float) -> Spread:
+    """A spread that was found without a histogram: all records are taken to lie at one distance."""
+    weights = np.zeros(BINS)
+    weights[min(max(int(np.searchsorted(_EDGES, distance, side="right")) - 1, 0), BINS - 1)] = 1.0
+    return Spread(limit, unit, True, weights, weights, 0.0)
+
 
 def plan_histogram(name: str, mu_squared: float, **about: Unpack[About]) -> Gaussian:
     """One record is in one bin at most."""

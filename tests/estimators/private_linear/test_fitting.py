@@ -8,9 +8,9 @@ from privreg import PrivateLinearRegression
 from privreg.data.features import Feature
 from privreg.data.tables import Table
 from privreg.engines.memory import MemoryEngine
-from privreg.estimators.private_linear.fitting import find_shift, finds_centre
 from privreg.estimators.private_linear.schedule import make_schedule
 from privreg.estimators.private_linear.state import Setting
+from privreg.estimators.private_linear.target import find_shift, finds_centre
 from privreg.mechanisms.spread import Spread
 from told import account
 

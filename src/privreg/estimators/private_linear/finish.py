@@ -10,6 +10,7 @@ from privreg.estimators.private_linear.design import Fit
 from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.solve import Quality, solve
 from privreg.estimators.private_linear.state import Setting, State, coordinates
+from privreg.estimators.private_linear.target import mean_residual
 from privreg.mechanisms.mean import GRID, plan_clipped_sum
 
 CAUTION = 1.0  # standard deviations above what noise alone would give, from which slopes are believed
@@ -24,6 +25,8 @@ HIDDEN = 0.06  # relative error of a variance whose tail is clipped
 def finish(setting: Setting, state: State) -> State:
     """A last step by the gradient alone, shrunk; then how well that fits, and estimates from all that was released."""
     theta, doubt = shrunk(setting, state)
+    if setting.schedule.mean_at_end:
+        theta[0] += mean_residual(setting, state, theta)
     quality = measure(setting, state, theta)
     estimates = solve(setting, state, quality)
     model = WinsorisedModel(state.target, state.terms, theta, estimates)

@@ -7,40 +7,26 @@ Proof: docs/proofs/flagship.md. Exact check: tests/audit/test_replay.py.
 from dataclasses import dataclass, replace
 from math import sqrt
 
-import numpy as np
-
 from privreg._format import listed
-from privreg.engines.base import TARGET, Engine
+from privreg.engines.base import Engine
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.choosing import choose
 from privreg.estimators.private_linear.finish import finish
-from privreg.estimators.private_linear.model import Scale, WinsorisedModel
+from privreg.estimators.private_linear.model import WinsorisedModel
 from privreg.estimators.private_linear.phases import grow, moments, newton
 from privreg.estimators.private_linear.public import whiten
-from privreg.estimators.private_linear.scales import (
-    add_columns,
-    find_centres,
-    find_median,
-    find_spread,
-    finds_median,
-    widened,
-)
+from privreg.estimators.private_linear.scales import add_columns, find_centres
 from privreg.estimators.private_linear.schedule import COUNT, make_schedule
-from privreg.estimators.private_linear.state import Early, Setting, State
+from privreg.estimators.private_linear.state import Setting, State
+from privreg.estimators.private_linear.target import centred, finds_centre, read_target, settle_for_a_constant
 from privreg.estimators.private_linear.together import find_common, regress_together
 from privreg.mechanisms.count import noisy_count, plan_noisy_count
-from privreg.mechanisms.mean import noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.sampling import KEPT_ALL, rate_for
-from privreg.mechanisms.spread import Spread, read_both
 from privreg.privacy.account import AdaptiveAccount
 from privreg.results.release import MOSTLY_NOISE, NO_CENTRE, TOGETHER
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv.
 SMALLEST_COUNT = 20.0
-TARGET_LIMIT = 6.0  # the target's limit is at most so many standard deviations, or more when the data can carry it:
-TARGET_SIZE = 20_000  # from this S on it grows with √S
-MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
-STANDS_OUT = 3.0  # standard deviations of noise that a mean must lie from the median if the clip is a guess
 LATER = 0.5  # part of the chosen columns that is chosen by what the others leave unexplained
 DOUBTFUL = 0.5  # part of the slopes' squared length that may be noise before a warning says so
 
@@ -78,7 +64,7 @@ def fit(
     the records.
     """
     setting = count_records(account, engine, wanted, most_rows, wide, public)
-    state = read_target(setting)
+    setting, state = read_target(setting)
     if not setting.schedule.columns or not state.spread.sure:
         setting = replace(setting, public=None)  # which tell about columns only
         state = settle_for_a_constant(setting, state)
@@ -151,74 +137,12 @@ def count_records(
     return Setting(account, engine, mu_squared, counted, records, size, schedule, kept, wide, public)
 
 
-# ---- the target
-
-
-def read_target(setting: Setting) -> State:
-    """Median and spread."""
-    schedule, values = setting.schedule, setting.engine.column(TARGET)
-    median = find_median(setting, "median of the target", values, of_target(setting))
-    part, most = schedule.target_histogram, target_limit(setting)
-    spread = find_spread(setting, "spread of the target", values, median, part, most)
-    return State(Scale(median, spread.limit, spread.unit), spread)
-
-
-def finds_centre(setting: Setting) -> bool:
-    """Whether the median of the target can stand out from the grid."""
-    return finds_median(setting, of_target(setting))
-
-
-def of_target(setting: Setting) -> Early:
-    """How the median of the target is picked."""
-    schedule = setting.schedule
-    return setting.early(schedule.target_median, 1 - COUNT - schedule.recount - schedule.target_median)
-
-
-def target_limit(setting: Setting) -> float:
-    """The most standard deviations that the target's limit may be."""
-    return TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
-
-
-def find_shift(setting: Setting, median: float, spread: Spread, clip: float, part: float) -> float:
-    """How far the target's mean lies from its median, shrunk by how much of that may be noise.
-
-    If the clip is a guess, it counts only if it stands out, and if the median can be relied on.
-    """
-    event = plan_clipped_sum("mean of the target", setting.share(part), purpose="target")
-    values = setting.engine.column(TARGET)
-    shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
-    noise = clip * event.scale / event.grid / setting.counted
-    if not spread.sure and (abs(shift) < STANDS_OUT * noise or not finds_centre(setting)):
-        return 0.0
-    shift *= max(0.0, 1 - noise**2 / max(shift**2, 1e-300))
-    return min(max(shift, -clip), clip)
-
-
-def settle_for_a_constant(setting: Setting, state: State) -> State:
-    """The mean of the target, with all that is left. If its spread is not sure, half of that is for a second look."""
-    target, spread = state.target, state.spread
-    if not spread.sure:
-        values, most = setting.engine.column(TARGET), target_limit(setting)
-        again = find_spread(setting, "spread of the target again", values, target.centre, setting.left / 2, most)
-        spread = read_both(spread, again, setting.records, most)
-    shift = find_shift(setting, target.centre, spread, spread.limit, setting.left)
-    return replace(state, model=_constant(replace(target, centre=target.centre + shift)))
+# ---- least squares
 
 
 def tells_no_scale(setting: Setting, state: State) -> bool:
     """Whether public rows, which cost nothing to ask, leave no column that a model could use."""
     return not any(add_columns(setting, state, [j]).terms for j in range(len(setting.engine)))
-
-
-def centred(setting: Setting, state: State) -> State:
-    """With the target around its mean."""
-    target, spread = state.target, state.spread
-    shift = find_shift(setting, target.centre, spread, spread.distance(MEAN_LEVEL), setting.schedule.target_mean)
-    unit = max(sqrt(max(spread.unit**2 - shift**2, 0.0)), spread.unit / 3)
-    return replace(state, target=Scale(target.centre + shift, spread.limit, unit))
-
-
-# ---- least squares
 
 
 def regress(setting: Setting, state: State) -> State:
@@ -242,9 +166,5 @@ def regress(setting: Setting, state: State) -> State:
         state = grow(state) if setting.public is None else whiten(setting.public, state)
         state = newton(setting, moments(setting, state, phase))
     if not state.terms:  # no column has a scale
-        return replace(state, model=_constant(state.target))
+        return settle_for_a_constant(setting, state)
     return finish(setting, moments(setting, state, last))
-
-
-def _constant(target: Scale) -> WinsorisedModel:
-    return WinsorisedModel(target, (), np.zeros(1))

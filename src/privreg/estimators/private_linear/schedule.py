@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 COUNT = 0.01  # of the budget, for the number of records
 SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns does
-CONSTANT = (0.35, 0.27, 0.05)  # for its median, its histogram and a second count; the mean has the rest
+# So much over S² of the budget, with an upper bound, for the target of a constant: its median, the median distance from
+# it, and a count of records that are about so far away. A second count of all has a fixed part; the mean has the rest.
+CONSTANT_MEDIAN, CONSTANT_DISTANCE, CONSTANT_NEAR, RECOUNT = (170, 0.35), (80, 0.20), (50, 0.06), 0.05
+# Below this S the scale of a target is hard to find, and the mean of a skewed one is lost on the way. So it is looked
+# first whether the target is 0 or 1, and if so, both are counted in place of all that follows; and the mean comes last.
+LITTLE = 100
+LOOK, ZEROS_AND_ONES, MEAN_AT_END = (40, 0.04), (900, 0.30), (400, 0.06)
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns,
@@ -66,6 +72,11 @@ class Schedule:
     target_median: float
     target_histogram: float
     target_mean: float
+    look: float = 0.0  # whether the target consists of zeros and ones,
+    zeros_and_ones: float = 0.0  # and, if it seems so, for counts of them: in place of a part of all else
+    target_distance: float = 0.0  # of a constant, from the median,
+    target_near: float = 0.0  # and a count of records about so far away
+    mean_at_end: float = 0.0  # of the residuals
     recount: float = 0.0
     selection: float = 0.0
     by_sides: bool = False  # whether columns are chosen by the sides of their centres, which are found first
@@ -86,19 +97,24 @@ class Schedule:
 
     @property
     def target(self) -> float:
-        """What the target's median, histogram and mean get together."""
-        return self.target_median + self.target_histogram + self.target_mean
+        """Median, spread and mean of the target together."""
+        spread = self.target_histogram + self.target_distance + self.target_near
+        return self.target_median + spread + self.target_mean
 
     @property
     def total(self) -> float:
-        return COUNT + self.target + self.recount + sum(self.common) + self.left
+        return COUNT + self.look + self.target + self.recount + sum(self.common) + self.left
 
     @property
     def left(self) -> float:
         """After the target, and a look at whether columns are alike."""
         columns = self.selection + self.balance + self.medians + self.histograms
         together = self.rounds * (self.gradient + self.sizes)
-        return columns + together + sum(self.lengths) + 2 * self.quality + sum(self.phases)
+        return columns + together + sum(self.lengths) + 2 * self.quality + sum(self.phases) + self.mean_at_end
+
+
+SCALE_PARTS = ("target_median", "target_distance", "target_near", "target_histogram")
+LATER_PARTS = ("target_mean", "selection", "balance", "medians", "histograms", "quality", "mean_at_end")
 
 
 def make_schedule(
@@ -118,8 +134,7 @@ def make_schedule(
     sides if the centres of all can be found, unless they are to be chosen on a sample, which is ranked.
     """
     if size < SMALLEST_SIZE or not available:
-        median, histogram, recount = CONSTANT
-        return Schedule(0, 0, median, histogram, 1 - COUNT - sum(CONSTANT), recount=recount)
+        return for_a_constant(size)
     capacity = min(int(min((CAPACITY * size) ** (2 / 3), SCARCE * size)), MOST_COLUMNS)
     columns = min(available, max(FEWEST_COLUMNS, capacity))
     if columns >= NEARLY_ALL * available and available <= MOST_COLUMNS:
@@ -130,11 +145,15 @@ def make_schedule(
         min(max((enough / size) ** 2, low), high)
         for enough, low, high in (TARGET_MEDIAN, TARGET_HISTOGRAM, TARGET_MEAN)
     )
+    look = zeros_and_ones = at_end = 0.0
+    if size < LITTLE:
+        look, zeros_and_ones, at_end = (shared(part, size) for part in (LOOK, ZEROS_AND_ONES, MEAN_AT_END))
+        mean = 0.0
     common = (0.0, 0.0)
     many_more = known < available and MANY_MORE * columns <= available <= MOST_COLUMNS
     if many_more and size >= TELLS_ALIKE and wanted is None and not public:
         common = shared(COMMON_MEDIAN, size), shared(COMMON_HISTOGRAM, size)
-    rest = 1 - COUNT - median - histogram - mean - sum(common)
+    rest = 1 - COUNT - look - median - histogram - mean - at_end - sum(common)
     enough, most = CENTRES
     searched = 0 if public else available - known - centred
     all_centres = searched * enough / size**2 / rest
@@ -158,6 +177,9 @@ def make_schedule(
         median,
         histogram,
         mean,
+        look,
+        zeros_and_ones,
+        mean_at_end=at_end,
         selection=rest * selection,
         by_sides=by_sides,
         balance=rest * balance,
@@ -173,8 +195,35 @@ def make_schedule(
     )
 
 
+def for_a_constant(size: float) -> Schedule:
+    """For a model without columns."""
+    median, distance, near = (shared(part, size) for part in (CONSTANT_MEDIAN, CONSTANT_DISTANCE, CONSTANT_NEAR))
+    look, zeros_and_ones = (shared(part, size) if size < LITTLE else 0.0 for part in (LOOK, ZEROS_AND_ONES))
+    mean = 1 - COUNT - RECOUNT - look - median - distance - near
+    return Schedule(0, 0, median, 0.0, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
+
+
+def what_remains(schedule: Schedule, left: float, *, known: bool) -> Schedule:
+    """After a look at the target: the same parts of what is left. If its scale is `known`, the rest has all of it."""
+    scale, rest = schedule.target - schedule.target_mean, schedule.left + schedule.target_mean
+    more = left / (rest if known else scale + rest)
+    factors = dict.fromkeys(
+        ("target_median", "target_distance", "target_near", "target_histogram"), 0 if known else more
+    )
+    later = ("target_mean", "selection", "balance", "medians", "histograms", "quality", "mean_at_end")
+    factors |= dict.fromkeys(later, more)
+    return replace(
+        schedule,
+        look=0.0,
+        zeros_and_ones=0.0,
+        lengths=tuple(part * more for part in schedule.lengths),
+        phases=tuple(part * more for part in schedule.phases),
+        **{name: getattr(schedule, name) * factor for name, factor in factors.items()},
+    )
+
+
 def shared(part: tuple[float, float], size: float) -> float:
-    """What a centre or spread of all columns gets."""
+    """Of the budget: so much over S², but not more than a bound."""
     enough, most = part
     return min(enough / size**2, most)
 
