@@ -52,7 +52,7 @@ MECHANISMS = (
         "median",
         ("median",),
         ("mechanisms/test_median.py",),
-        ("median of the target", "median of column", "median of all columns"),
+        ("median of the target", "median of column", "median of all columns", "typical distance"),
         ("median", "median of many"),
     ),
     Mechanism(
@@ -63,12 +63,18 @@ MECHANISMS = (
         ("spread (histogram)",),
     ),
     Mechanism(
+        "counts in bands",
+        ("bands",),
+        ("mechanisms/test_bands.py",),
+        ("look for zeros and ones", "count zeros and ones", "records about so far away"),
+    ),
+    Mechanism(
         "clipped sums",
         ("mean",),
         ("mechanisms/test_mean.py",),
         (
             *("mean of the target", "balance of the target", "balance of the residuals"),
-            *("residual variance", "explained variance"),
+            *("mean of the residuals", "residual variance", "explained variance"),
         ),
         ("clipped mean",),
     ),

@@ -12,11 +12,11 @@ import privreg.mechanisms.persons
 from audit.bugs.bug import FLAGSHIP, Bug, changing
 from privreg.engines import memory
 from privreg.estimators import dp_kendall, sub_lasso
-from privreg.estimators.private_linear import design, fitting, together
+from privreg.estimators.private_linear import design, target, together
 from privreg.kernels import lasso, ranks
 from privreg.kernels.moments import Sums, moment_sums, round_residuals
 from privreg.kernels.values import FULL
-from privreg.mechanisms import depth, gradient, lengths, mean, median, screening, sides, spread
+from privreg.mechanisms import bands, depth, gradient, lengths, mean, median, screening, sides, spread
 from privreg.privacy.events import Gaussian, GaussianMoments
 
 
@@ -37,6 +37,12 @@ def _cells_as_records(account: Any, step: Any, values: Any, per_record: int) -> 
 def _cells_in_full(account: Any, step: Any, values: Any, centre: float, per_record: int) -> Any:
     found, at_centre = spread.noisy_shared_histogram(account, step, values, centre, 1)
     return found / per_record, at_centre / per_record
+
+
+def _ones_among_others(self: bands.ZerosAndOnes, values: Any) -> Any:  # noqa: ARG001
+    """A record that is 1 is counted twice."""
+    zeros, ones = np.count_nonzero(values == 0), np.count_nonzero(values == 1)
+    return np.array([zeros, ones, values.size - zeros], np.int64)
 
 
 def _clip_after_summing(values: Any, centre: float, clip: float) -> Any:
@@ -101,8 +107,14 @@ def _keep_everybody(engine: Any, most: int, noise: Any) -> Any:
 BUGS = {
     "half the sensitivity": Bug(
         "a clipped sum said to move by half a clip",
-        changing((fitting, "plan_clipped_sum", _half_the_sum)),
+        changing((target, "plan_clipped_sum", _half_the_sum)),
         FLAGSHIP,
+        "statistics",
+    ),
+    "bands that overlap": Bug(
+        "ones are counted among other values, too",
+        changing((bands.ZerosAndOnes, "__call__", _ones_among_others)),
+        "PrivateLinearRegression, zeros and ones",
         "statistics",
     ),
     "sides without a clip": Bug(

@@ -44,6 +44,10 @@ def fitted(name, schema=NUMBERS):
     return MADE[name]().set_params(schema=schema).fit(X, X[:, 0] + rng.normal(size=2000))
 
 
+# Steps that files from before events had a purpose cannot have.
+NEWER = ("look for zeros and ones", "count zeros and ones", "typical distance", "records about so far away")
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_every_event_has_a_purpose_and_old_names_tell_the_same(name):
     receipt = fitted(name).receipt_
@@ -51,6 +55,8 @@ def test_every_event_has_a_purpose_and_old_names_tell_the_same(name):
         assert event.purpose in PURPOSES
         assert (event.column is not None) == (event.purpose == "columns")
         assert event_from_dict(record) == event
+        if event.name in NEWER:
+            continue
         as_before(record)
         read = event_from_dict(record)
         assert (read.purpose, read.column) == (event.purpose, event.column)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,33 +25,6 @@ Values = Float64 | Column
 def total_of(values: Values, task: Callable[[Float64], Any]) -> Any:
     """What the task finds in all of the values."""
     return task(values) if isinstance(values, np.ndarray) else values.total(task)
-
-
-@dataclass(frozen=True)
-class Away:
-    """How far the values of a column lie from a centre, as a column."""
-
-    values: Column
-    centre: float
-
-    @property
-    def size(self) -> int:
-        return self.values.size
-
-    def total(self, task: Callable[[Float64], T]) -> T:
-        return self.values.total(OfDistances(task, self.centre))
-
-
-@dataclass(frozen=True)
-class OfDistances(Generic[T]):
-    """A task that is given distances from a centre in place of values."""
-
-    task: Callable[[Float64], T]
-    centre: float
-
-    def __call__(self, values: Float64) -> T:
-        with np.errstate(over="ignore"):
-            return self.task(np.minimum(np.abs(values - self.centre), np.finfo(float).max))
 
 
 @dataclass(frozen=True)

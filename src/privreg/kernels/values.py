@@ -5,14 +5,16 @@ in order: 0 for zero, 1 … LARGEST for the positive ones. A float's code is a r
 that nothing here depends on the data beyond the record at hand.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privreg._types import Float64, Int32, Int64
 from privreg.kernels.cache import kernel
-from privreg.kernels.totals import Counts, Values, total_of
+from privreg.kernels.totals import Column, Counts, T, Values, total_of
 
 MANTISSA = 16
 LOWEST, HIGHEST = -40, 59
@@ -30,6 +32,7 @@ _BELOW = ((1023 + LOWEST) << MANTISSA) - 1
 _CELL = 12  # codes are counted by cells of 2^_CELL first
 _CELLS = ((2 * LARGEST + 1) >> _CELL) + 1
 _MASK = np.uint64((1 << 63) - 1)
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _HALF = np.uint64(1 << (_SHIFT - 1))
 _ROOT = np.uint64(0x6A09E667F3BCD)  # the mantissa bits of √2, rounded up
 
@@ -103,6 +106,32 @@ def _codes_between(values: Float64, begin: int, end: int) -> Int32:
 
 
 @dataclass(frozen=True)
+class Away:
+    """How far the values of a column lie from a centre, as a column. Those in its own grid cell lie at it."""
+
+    values: Column
+    centre: float
+
+    @property
+    def size(self) -> int:
+        return self.values.size
+
+    def total(self, task: Callable[[Float64], T]) -> T:
+        return self.values.total(OfDistances(task, self.centre))
+
+
+@dataclass(frozen=True)
+class OfDistances(Generic[T]):
+    """A task that is given distances from a centre in place of values."""
+
+    task: Callable[[Float64], T]
+    centre: float
+
+    def __call__(self, values: Float64) -> T:
+        return self.task(distances_from(values, self.centre))
+
+
+@dataclass(frozen=True)
 class Distances:
     """`count_distances` from this centre."""
 
@@ -125,6 +154,17 @@ def count_distances(values: Float64, centre: float) -> Int64:
         upper = np.int64((bits & np.uint64((1 << 52) - 1)) >= _ROOT)
         bins[int(min(max(2 * exponent + upper - FIRST_BIN, np.int64(0)), np.int64(BINS - 1)))] += 1
     return bins
+
+
+@kernel
+def distances_from(values: Float64, centre: float) -> Float64:
+    """|x − centre|, never above the largest float; 0 in the centre's own grid cell."""
+    distances = np.zeros(values.size)
+    own = code_of(centre)
+    for i in range(values.size):
+        if code_of(values[i]) != own:
+            distances[i] = min(abs(values[i] - centre), _LARGEST_FLOAT)
+    return distances
 
 
 @kernel

@@ -27,12 +27,14 @@ def test_shares_add_up_to_one(size, available, wanted, known, public):
     schedule = make_schedule(size, available, wanted, int(known * available), public)
     assert_whole(schedule)
     if schedule.columns:
-        assert min(*schedule.lengths[1:], schedule.quality, *schedule.phases, schedule.target_mean) > 0
+        assert min(*schedule.lengths[1:], schedule.quality, *schedule.phases) > 0
+        assert max(schedule.target_mean, schedule.mean_at_end) > 0
         assert all(0 < share < 1 for share in schedule.products)
 
 
 def assert_whole(schedule):
     parts = [COUNT, schedule.target_median, schedule.target_histogram, schedule.target_mean, schedule.recount]
+    parts += [schedule.look, schedule.target_distance, schedule.target_near, schedule.mean_at_end]
     parts += [
         schedule.selection,
         schedule.balance,
@@ -117,6 +119,8 @@ def test_columns_that_the_data_can_carry(size, columns):
 
 
 def test_a_constant_is_mostly_a_mean_and_a_median():
-    schedule = make_schedule(39.0, 10, None)
-    assert (schedule.target_median, schedule.target_histogram, schedule.recount) == (0.35, 0.27, 0.05)
-    assert schedule.target_mean == pytest.approx(0.32)
+    little, more = make_schedule(39.0, 10, None), make_schedule(150.0, 0, None)
+    assert little.target_mean > 0.6 > 3 * max(little.target_median, little.target_distance)
+    assert little.target_distance > little.target_near > 0 == little.target_histogram
+    assert more.target_mean > 0.6 > more.target_histogram == 0.27
+    assert more.target_distance == more.look == 0

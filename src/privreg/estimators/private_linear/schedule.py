@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 
 COUNT = 0.01  # of the budget, for the number of records
 SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns does
-# So much over S² of the budget, with an upper bound, for the target of a constant: its median, the median distance from
-# it, and a count of records that are about so far away. A second count of all has a fixed part; the mean has the rest.
-CONSTANT_MEDIAN, CONSTANT_DISTANCE, CONSTANT_NEAR, RECOUNT = (170, 0.35), (80, 0.20), (50, 0.06), 0.05
+# For the target of a constant: so much over S² of the budget, with an upper bound, for its median; fixed parts for its
+# histogram and for a second count of records. The mean has the rest.
+CONSTANT_MEDIAN, CONSTANT_HISTOGRAM, RECOUNT = (170, 0.35), 0.27, 0.05
 # Below this S the scale of a target is hard to find, and the mean of a skewed one is lost on the way. So it is looked
-# first whether the target is 0 or 1, and if so, both are counted in place of all that follows; and the mean comes last.
+# first whether the target is 0 or 1, and if so, both are counted in place of all that follows; the mean comes last.
 LITTLE = 100
 LOOK, ZEROS_AND_ONES, MEAN_AT_END = (40, 0.04), (900, 0.30), (400, 0.06)
+# In place of a constant's histogram: the median distance from the median, and a count of records about so far away.
+TYPICAL_DISTANCE, ABOUT_SO_FAR = (80, 0.20), (50, 0.06)
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns,
@@ -197,10 +199,13 @@ def make_schedule(
 
 def for_a_constant(size: float) -> Schedule:
     """For a model without columns."""
-    median, distance, near = (shared(part, size) for part in (CONSTANT_MEDIAN, CONSTANT_DISTANCE, CONSTANT_NEAR))
-    look, zeros_and_ones = (shared(part, size) if size < LITTLE else 0.0 for part in (LOOK, ZEROS_AND_ONES))
-    mean = 1 - COUNT - RECOUNT - look - median - distance - near
-    return Schedule(0, 0, median, 0.0, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
+    median, histogram = shared(CONSTANT_MEDIAN, size), CONSTANT_HISTOGRAM
+    look = zeros_and_ones = distance = near = 0.0
+    if size < LITTLE:
+        look, zeros_and_ones = shared(LOOK, size), shared(ZEROS_AND_ONES, size)
+        histogram, distance, near = 0.0, shared(TYPICAL_DISTANCE, size), shared(ABOUT_SO_FAR, size)
+    mean = 1 - COUNT - RECOUNT - look - median - histogram - distance - near
+    return Schedule(0, 0, median, histogram, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
 
 
 def what_remains(schedule: Schedule, left: float, *, known: bool) -> Schedule:
@@ -225,7 +230,7 @@ def what_remains(schedule: Schedule, left: float, *, known: bool) -> Schedule:
 def shared(part: tuple[float, float], size: float) -> float:
     """Of the budget: so much over S², but not more than a bound."""
     enough, most = part
-    return min(enough / size**2, most)
+    return min(enough / max(size, 1e-9) ** 2, most)
 
 
 def together(schedule: Schedule, size: float) -> Schedule:

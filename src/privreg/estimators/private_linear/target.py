@@ -15,7 +15,7 @@ from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.scales import find_median, find_spread, finds_median, widened
 from privreg.estimators.private_linear.schedule import COUNT, what_remains
 from privreg.estimators.private_linear.state import Early, Setting, State
-from privreg.kernels.totals import Away
+from privreg.kernels.values import Away
 from privreg.mechanisms.bands import Bands, Ring, ZerosAndOnes, noisy_bands, plan_bands
 from privreg.mechanisms.mean import GRID, noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median
@@ -42,7 +42,7 @@ def read_target(setting: Setting) -> tuple[Setting, State]:
             return setting, found
     values = setting.engine.column(TARGET)
     median = find_median(setting, "median of the target", values, of_target(setting))
-    spread = None if setting.schedule.columns else find_typical_distance(setting, median)
+    spread = find_typical_distance(setting, median) if setting.schedule.target_distance else None
     if spread is None:
         part = setting.schedule.target_histogram or setting.left / 2
         spread = find_spread(setting, "spread of the target", values, median, part, target_limit(setting))
