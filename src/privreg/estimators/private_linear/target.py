@@ -80,7 +80,7 @@ def look_for_zeros_and_ones(setting: Setting) -> State | None:
     steps = ("look for zeros and ones", schedule.look), ("count zeros and ones", schedule.zeros_and_ones)
     for name, part in steps:
         (zeros, ones, others), noise = count_in(setting, name, part, ZerosAndOnes())
-        if others > OTHERS * noise:
+        if others > min(OTHERS * noise, zeros + ones):
             return None
     known = max(zeros + ones, 2 * noise)
     share = min(max(ones, noise), known - noise) / known
