@@ -182,6 +182,13 @@ def test_receipts_count_what_has_to_be_left():
         assert true <= gaussian_delta(receipt.mu, at) + ROUNDING
 
 
+def test_a_plan_has_no_early_picks():
+    """Its total is a sum of costs, which would not count what has to be left."""
+    step = EarlyPick.of_range("pick", 10, 0.1, 0.5, 1)
+    with pytest.raises(ValueError, match="in a plan no step can be made early"):
+        Receipt((step,), Budget(1.0, 1e-6), True, "one record", 1, "planned")
+
+
 def test_half_of_what_a_pick_alone_costs_is_saved_on_small_ones():
     """What the flagship plans: an ε from a part of the budget, with nearly all of it left."""
     assert pick_epsilon(1e-4, 1e-2) == pytest.approx(2e-2 * (1 - 1.25e-3), rel=1e-4)

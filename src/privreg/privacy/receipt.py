@@ -51,6 +51,8 @@ class Receipt:
             raise ValueError(f"rows must be at least 1, got {self.rows!r}")
         if self.composition not in get_args(Composition):
             raise ValueError(f"unknown composition {self.composition!r}")
+        if self.composition != ADAPTIVE and any(event.unspent for event in self.own):
+            raise ValueError("in a plan no step can be made early")
         if self.before is not None:
             same = all(getattr(self.before, key) == getattr(self, key) for key in ("private", "unit", "rows"))
             if not same or self.before.before is not None:

@@ -1,5 +1,7 @@
 """What is found out of the target when data are scarce."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ from privreg.data.tables import Table
 from privreg.engines.memory import MemoryEngine
 from privreg.estimators.private_linear.schedule import make_schedule, what_remains
 from privreg.estimators.private_linear.state import Setting
-from privreg.estimators.private_linear.target import read_target
+from privreg.estimators.private_linear.target import clip_of_mean, read_target
+from privreg.kernels.values import BINS
+from privreg.mechanisms.spread import read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.noise import SeededNoise
@@ -64,6 +68,43 @@ def test_zeros_and_ones_are_counted_and_nothing_else(size, rng):
 def test_other_targets_are_looked_at_once(kind, size, rng):
     setting, _ = read_target(setting_of(target(kind, RECORDS[size], rng), size))
     assert steps(setting)[:2] == ["look for zeros and ones", "median of the target"]
+
+
+def test_who_takes_zeros_and_ones_for_granted_says_so(rng):
+    """And says nothing of a centre that was not looked for."""
+    n = RECORDS[60]
+    X, y = rng.normal(size=(n, 2)), target("zeros and ones", n, rng)
+    told = 0
+    for seed in range(10):
+        model = PrivateLinearRegression(0.1, 1e-6, n_jobs=1, random_state=seed).fit(X, y)
+        names, text = [step.name for step in model.receipt_.steps], " ".join(model.warnings_)
+        counted = "median of the target" not in names
+        assert counted == ("The target was taken to be 0 or 1. Noise may hide other values in up to " in text)
+        assert not (counted and "unreliable" in text)
+        told += counted
+    assert told >= 5  # chance of a miss in each: 1/20
+
+
+@pytest.mark.parametrize("size", [4, 60])
+def test_rare_values_far_out_are_seldom_taken_for_ones(size, rng):
+    """One record in twenty-five is 10,000 and the others are 0: noise must make ones out of nothing."""
+    n = max(RECORDS[60] * size // 60, 1)
+    y = np.where(rng.random(n) < 0.04, 1e4, 0.0)
+    found = []
+    for seed in range(60):
+        account = AdaptiveAccount(BUDGET, SeededNoise(np.random.default_rng(seed)))
+        setting = replace(setting_of(y, size), account=account)
+        found.append(read_target(setting)[1].others is not None)
+    assert sum(found) < 30  # of 60; the chance of one is a fifth at S = 60, and below a quarter at 4
+
+
+def test_a_window_without_records_still_gives_a_clip():
+    """Noise alone may leave a window with nothing in it. The clip of a sum must never be 0."""
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        spread = read_spread(-np.abs(rng.normal(size=BINS)), 1.0, 20.0, 6.0)
+        assert spread.mean_distance == 0
+        assert 0 < clip_of_mean(setting_of(np.zeros(100), 30), spread, 0.3) <= spread.limit
 
 
 def test_a_second_count_finds_others_that_the_first_may_have_missed(rng):

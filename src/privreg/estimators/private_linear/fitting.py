@@ -36,6 +36,9 @@ _NO_SPREAD = (
     "The model is a constant: there is too little data at this budget to find the target's scale, or the target varies "
     "very little compared with its size."
 )
+_ZEROS_AND_ONES = (
+    "The target was taken to be 0 or 1. Noise may hide other values in up to {part:.0%} of the records at this budget."
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append(_NO_SPREAD)
     elif not state.terms:
         texts.append(_NO_COLUMN)
-    if not finds_centre(setting):
+    if state.others is not None:
+        texts.append(_ZEROS_AND_ONES.format(part=state.others))
+    elif not finds_centre(setting):
         texts.append(NO_CENTRE)
     features = setting.engine.features
     if untold := [features[j].name for j in state.lost if features[j].category is None]:

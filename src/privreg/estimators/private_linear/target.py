@@ -74,19 +74,22 @@ def count_in(setting: Setting, name: str, part: float, bands: Bands) -> tuple[Fl
 def look_for_zeros_and_ones(setting: Setting) -> State | None:
     """If the target has no other values, their shares are all there is to know of its centre and spread.
 
-    A cheap look comes first. What is found is believed if noise alone may be what seems to be neither 0 nor 1.
+    A cheap look comes first. What is found is believed if noise alone may be what seems to be neither 0 nor 1, and if
+    there seem to be more ones, and more zeros, than that.
     """
     schedule = setting.schedule
-    steps = ("look for zeros and ones", schedule.look), ("count zeros and ones", schedule.zeros_and_ones)
-    for name, part in steps:
-        (zeros, ones, others), noise = count_in(setting, name, part, ZerosAndOnes())
-        if others > min(OTHERS * noise, zeros + ones):
-            return None
+    (zeros, ones, others), noise = count_in(setting, "look for zeros and ones", schedule.look, ZerosAndOnes())
+    if others > min(OTHERS * noise, zeros + ones):
+        return None
+    (zeros, ones, others), noise = count_in(setting, "count zeros and ones", schedule.zeros_and_ones, ZerosAndOnes())
+    if others > min(OTHERS * noise, zeros, ones):
+        return None
     known = max(zeros + ones, 2 * noise)
     share = min(max(ones, noise), known - noise) / known
     limit = max(share, 1 - share)
     unit = max(sqrt(share * (1 - share)), limit / TARGET_LIMIT)
-    return State(Scale(share, limit, unit), known_spread(limit, limit, unit))  # nothing need be clipped
+    hidden = min((max(others, 0.0) + OTHERS * noise) / setting.counted, 1.0)
+    return State(Scale(share, limit, unit), known_spread(limit, limit, unit), others=hidden)  # nothing need be clipped
 
 
 # ---- a typical distance, which costs much less than a histogram
@@ -144,7 +147,8 @@ def settle_for_a_constant(setting: Setting, state: State) -> State:
 def clip_of_mean(setting: Setting, spread: Spread, part: float) -> float:
     """Farther out the less noise there is: the bias of what is cut off falls off faster than noise grows."""
     noise = 1 / (setting.counted * sqrt(setting.share(part)))
-    return min(spread.mean_distance * max(1.0, log(1 / noise)), spread.limit)
+    distance = spread.mean_distance or spread.limit  # a window of noise may hold no records
+    return min(distance * max(1.0, log(1 / noise)), spread.limit)
 
 
 def centred(setting: Setting, state: State) -> State:
