@@ -346,12 +346,12 @@ def test_the_command_says_what_is_wrong(options, message, table, monkeypatch):
 
 def test_ctrl_c_cancels_what_runs_on_the_cluster(cluster, client, frame, tmp_path):
     folder = tmp_path / "d"
-    write_parts(frame.drop(columns="person"), folder, range(0, 3001, 50), [1000])
+    write_parts(frame.drop(columns="person"), folder, range(0, 3001, 10), [1000])
     deadline = time.monotonic() + 120
     while client.run_on_scheduler(_tasks):  # those of tests before, which would be taken for the command's
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    # Enough work that it is still going on when it is interrupted: BAS makes a hundred rounds over sixty files.
+    # Enough work that it is still going on when it is interrupted: BAS makes a hundred rounds over 300 files.
     run = privreg(
         "fit", folder, "--target", "y", "--epsilon", 1, "--method", "BAS", "--engine", "dask",
         "--scheduler", cluster.address,
