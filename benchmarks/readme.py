@@ -238,6 +238,16 @@ def small_budget_table() -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("(-", "(−")
 
 
+def small_ablation_table() -> str:
+    """What each way to a target's scale is worth where data are scarce."""
+    rows = csv.DictReader((ROOT / "results" / "flagship" / "small_ablations.csv").read_text().splitlines())
+    lines = [["if", "R² on the average", "higher by 0.01", "lower by 0.01"], ["---"] * 4]
+    for row in rows:
+        effect = f"{row['effect']} ({row['least']} … {row['most']})"
+        lines.append([row["change"], effect, row["better"], row["worse"]])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("-0.", "−0.")
+
+
 @cache
 def text_summary() -> dict[str, Any]:
     return json.loads((ROOT / "results" / "text" / "summary.json").read_text())
@@ -353,6 +363,7 @@ TABLES = {
     "flagship speed": flagship_speed,
     "oracles": oracle_table,
     "small budgets": small_budget_table,
+    "small ablations": small_ablation_table,
     "coverage": coverage_tables.real,
     "coverage of simulated tables": coverage_tables.simulated,
     "coverage line": coverage_tables.line,

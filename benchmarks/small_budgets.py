@@ -1,5 +1,7 @@
 """How bad `PrivateLinearRegression` can get at small budgets; writes results/flagship/small_budgets.csv.
 
+With it small_ablations.csv: what each way to a target's scale is worth where data are scarce.
+
     python benchmarks/small_budgets.py DATA [--trials N]
 
 Median test R² on each data set of DATA (as benchmarks/flagship.py has them), and on tables of 10 columns of pure noise,
@@ -12,17 +14,20 @@ its R² no method that releases a mean in this way can be expected to stay. δ =
 import argparse
 import csv
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from privreg import PrivateLinearRegression
+from privreg.estimators.private_linear import fitting, schedule
 from privreg.paper.datasets import load
 from privreg.privacy.accountant import Budget, adaptive_budget
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship" / "small_budgets.csv"
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "flagship"
 EPSILONS = (0.3, 0.1, 0.05, 0.03, 0.02, 0.01)
 DELTA = 1e-5
 NOISE = {
@@ -34,6 +39,29 @@ ROWS = (1000, 5000, 20_000)  # of tables of noise
 TESTED = 4000
 CLIP = 3.0
 HALF = 0.455  # the median of the square of a standard normal number
+
+
+def _not_looked_for() -> None:
+    schedule.LOOK = (0, 0.0)
+
+
+def _histograms() -> None:
+    schedule.TYPICAL_DISTANCE = schedule.ABOUT_SO_FAR = (0, 0.0)
+
+
+def _mean_first() -> None:
+    def planned(*about: Any, **more: Any) -> schedule.Schedule:
+        made = schedule.make_schedule(*about, **more)
+        return replace(made, target_mean=made.target_mean + made.mean_at_end, mean_at_end=0.0)
+
+    fitting.make_schedule = planned  # type: ignore[attr-defined]
+
+
+CHANGES: dict[str, Callable[[], None]] = {
+    "zeros and ones not looked for": _not_looked_for,
+    "a histogram for every constant": _histograms,
+    "the mean first, as with more data": _mean_first,
+}
 
 
 def run(task: tuple[Any, float, int]) -> list[str]:
@@ -60,15 +88,36 @@ def run(task: tuple[Any, float, int]) -> list[str]:
     return [name, f"{epsilon:g}", f"{size:.0f}", f"{np.median(scores):.4f}", f"{oracle:.4f}"]
 
 
+def effect(before: list[list[str]], after: list[list[str]]) -> list[str]:
+    """Of a change on R² (not below −1) where S is small: its mean, the range of that as a table is left out, counts."""
+    old = {tuple(row[:2]): max(float(row[3]), -1.0) for row in before}
+    found: dict[str, list[float]] = {}
+    for name, epsilon, _, score, _ in after:
+        found.setdefault(name, []).append(max(float(score), -1.0) - old[name, epsilon])
+    sums, counts = (np.array([f(v) for v in found.values()]) for f in (sum, len))
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    each = np.concatenate(list(found.values()))
+    told = [f"{value:+.4f}" for value in (each.mean(), without.min(), without.max())]
+    return [*told, str((each > 0.01).sum()), str((each < -0.01).sum())]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--trials", type=int, default=20)
     args = parser.parse_args()
     sources = [*sorted(args.data.glob("*.parquet")), *((kind, rows) for kind in NOISE for rows in ROWS)]
+    tasks = [(source, epsilon, args.trials) for source in sources for epsilon in EPSILONS]
     with ProcessPoolExecutor() as pool:
-        rows = list(pool.map(run, [(source, epsilon, args.trials) for source in sources for epsilon in EPSILONS]))
-    with RESULTS.open("w", newline="") as out:
+        rows = list(pool.map(run, tasks))
+    scarce = [task for task, row in zip(tasks, rows, strict=True) if float(row[2]) < schedule.LITTLE]
+    with (RESULTS / "small_ablations.csv").open("w", newline="") as out:
+        table = csv.writer(out)
+        table.writerow(["change", "effect", "least", "most", "better", "worse"])
+        for change, patch in CHANGES.items():
+            with ProcessPoolExecutor(initializer=patch) as pool:
+                table.writerow([change, *effect(rows, list(pool.map(run, scarce)))])
+    with (RESULTS / "small_budgets.csv").open("w", newline="") as out:
         table = csv.writer(out)
         table.writerow(["table", "epsilon", "S", "median R²", "oracle's constant"])
         table.writerows(rows)
