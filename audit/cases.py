@@ -27,7 +27,7 @@ from audit.fits import (
     run_command,
     run_text_command,
 )
-from audit.neighbours import Cells, make_alike_table, make_hard_table, make_table, make_table_of_yes_and_no
+from audit.neighbours import Cells, make_alike_table, make_hard_table, make_table, make_zeros_and_ones_table
 from audit.odd import FAR, LINES, NEW_PEOPLE, PEOPLE, ROWS, odd_cell, odd_neighbour, people_table
 from audit.texts import Texts, make_texts, text_neighbour
 from privreg import BoostedAdaSSP, DPKendall, PrivateLinearRegression, SchemaReader, SubLasso, TukeyRegression
@@ -379,7 +379,7 @@ TOGETHER = {
 LITTLE = {
     "PrivateLinearRegression, zeros and ones": Case(
         "few records whose target is 0 or 1, or nearly always",
-        lambda rng: make_table_of_yes_and_no(rng, int(rng.integers(30, 120)), int(rng.integers(1, 4))),
+        lambda rng: make_zeros_and_ones_table(rng, int(rng.integers(30, 120)), int(rng.integers(1, 4))),
         lambda cells: fit_estimator(_flagship(3, 1e-3)(), cells),
         2,
     ),

@@ -52,7 +52,7 @@ MECHANISMS = (
         "median",
         ("median",),
         ("mechanisms/test_median.py",),
-        ("median of the target", "median of column", "median of all columns", "typical distance"),
+        ("median of the target", "median of column", "median of all columns", "median distance"),
         ("median", "median of many"),
     ),
     Mechanism(

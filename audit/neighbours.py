@@ -116,7 +116,7 @@ def make_hard_table(rng: np.random.Generator, n: int, d: int) -> Cells:
     return Cells(np.column_stack([columns, common[:, 0] + residuals]))
 
 
-def make_table_of_yes_and_no(rng: np.random.Generator, n: int, d: int) -> Cells:
+def make_zeros_and_ones_table(rng: np.random.Generator, n: int, d: int) -> Cells:
     """Targets of 0 and 1, with now and then another one."""
     columns = np.column_stack([_column(rng, n) for _ in range(d)])
     target = (rng.random(n) < rng.choice([0.02, 0.1, 0.5])) * 1.0

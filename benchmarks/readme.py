@@ -241,7 +241,7 @@ def small_budget_table() -> str:
 def small_ablation_table() -> str:
     """What each way to a target's scale is worth where data are scarce."""
     rows = csv.DictReader((ROOT / "results" / "flagship" / "small_ablations.csv").read_text().splitlines())
-    lines = [["if", "R² on the average", "higher by 0.01", "lower by 0.01"], ["---"] * 4]
+    lines = [["change", "R² on the average", "cases higher by 0.01", "lower"], ["---"] * 4]
     for row in rows:
         effect = f"{row['effect']} ({row['least']} … {row['most']})"
         lines.append([row["change"], effect, row["better"], row["worse"]])

@@ -46,7 +46,7 @@ def _not_looked_for() -> None:
 
 
 def _histograms() -> None:
-    schedule.TYPICAL_DISTANCE = schedule.ABOUT_SO_FAR = (0, 0.0)
+    schedule.MEDIAN_DISTANCE = schedule.NEAR_COUNT = (0, 0.0)
 
 
 def _mean_first() -> None:
@@ -60,7 +60,7 @@ def _mean_first() -> None:
 CHANGES: dict[str, Callable[[], None]] = {
     "zeros and ones not looked for": _not_looked_for,
     "a histogram for every constant": _histograms,
-    "the mean first, as with more data": _mean_first,
+    "the same for the mean, but first": _mean_first,
 }
 
 

@@ -45,7 +45,7 @@ def fitted(name, schema=NUMBERS):
 
 
 # Steps that files from before events had a purpose cannot have.
-NEWER = ("look for zeros and ones", "count zeros and ones", "typical distance", "records about so far away")
+NEWER = ("look for zeros and ones", "count zeros and ones", "median distance", "records about so far away")
 
 
 @pytest.mark.parametrize("name", MADE)

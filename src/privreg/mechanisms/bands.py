@@ -28,26 +28,23 @@ class ZerosAndOnes:
 
 
 @dataclass(frozen=True)
-class Ring:
-    """Values whose distance from the centre is above one bound and not above another."""
+class Between:
+    """Values above one bound and not above another."""
 
-    centre: float
     low: float
     high: float
     bands = 1
 
     def __call__(self, values: Float64) -> Int64:
-        with np.errstate(over="ignore"):
-            distances = np.abs(values - self.centre)
-        return np.array([np.count_nonzero((distances > self.low) & (distances <= self.high))], np.int64)
+        return np.array([np.count_nonzero((values > self.low) & (values <= self.high))], np.int64)
 
 
-Bands = ZerosAndOnes | Ring
+Bands = ZerosAndOnes | Between
 
 
-def plan_bands(name: str, mu_squared: float, bands: int, **about: Unpack[About]) -> Gaussian:
+def plan_bands(name: str, mu_squared: float, bands: Bands, **about: Unpack[About]) -> Gaussian:
     """One record is in one band at most."""
-    return Gaussian.costing(name, mu_squared, GRID, bands, **about)
+    return Gaussian.costing(name, mu_squared, GRID, bands.bands, **about)
 
 
 def noisy_bands(account: Account, event: Gaussian, values: Values, bands: Bands) -> Float64:

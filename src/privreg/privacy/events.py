@@ -41,8 +41,8 @@ def pick_epsilon(mu_squared: float, left_after: float = 0.0) -> float:
     """The ε of a pick that costs no more than `mu_squared` of Gaussian DP, with so much left after it."""
     square = 0.0
     for _ in range(30 if left_after else 0):  # each round leaves less than a fifth of the error
-        dearer = (1 + square / (16 * left_after)) * (1 + square / 16)
-        square = min(4 * mu_squared / dearer, 2 * left_after, 1.0)
+        factor = (1 + square / (16 * left_after)) * (1 + square / 16)
+        square = min(4 * mu_squared / factor, 2 * left_after, 1.0)
     return max(sqrt(mu_squared / round_up(PI_OVER_8)), sqrt(square)) * (1 - 1e-14)
 
 
@@ -221,13 +221,18 @@ class EarlyPick(Pick):
     @property
     def mu_squared(self) -> Fraction:
         square, left = self.pure**2, Fraction(self.left_after)
-        if square > 1 or square > 2 * left:
+        if not self._blurred:
             return super().mu_squared
         return square / 4 * (1 + square / (16 * left)) * (1 + square / 16)
 
     @property
     def unspent(self) -> Fraction:
-        return Fraction(self.left_after)
+        return Fraction(self.left_after if self._blurred else 0)
+
+    @property
+    def _blurred(self) -> bool:
+        """Whether what is left is enough, and the pick small enough, to cost less than one alone."""
+        return self.pure**2 <= min(1, 2 * Fraction(self.left_after))
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ class Receipt:
         no δ was needed, each is the worst of all ε-DP mechanisms, for the PLD accountant. Otherwise they are Gaussians
         and zero-concentrated events, for the RDP accountant. An event known by its (ε, δ) only is unsupported.
 
-        If less was spent than picks need to be left after them, a Gaussian makes up for it.
+        If less was spent after an early pick than its cost assumes, a Gaussian stands for the difference.
 
         Each event stands for `rows` records. Their accountants may find less than a total by group privacy, and less
         than the sum of two parts. The tree does not know of δ′: ask them at `delta` − `extra_delta`.

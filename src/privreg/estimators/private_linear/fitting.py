@@ -37,7 +37,8 @@ _NO_SPREAD = (
     "very little compared with its size."
 )
 _ZEROS_AND_ONES = (
-    "The target was taken to be 0 or 1. Noise may hide other values in up to {part:.0%} of the records at this budget."
+    "The target was treated as 0 or 1. Up to about {percent:.0f} % of the records may have other values without "
+    "standing out from the noise."
 )
 
 
@@ -89,8 +90,8 @@ def warnings(setting: Setting, state: State) -> list[str]:
         texts.append(_NO_SPREAD)
     elif not state.terms:
         texts.append(_NO_COLUMN)
-    if state.others is not None:
-        texts.append(_ZEROS_AND_ONES.format(part=state.others))
+    if state.hidden_part is not None:
+        texts.append(_ZEROS_AND_ONES.format(percent=100 * state.hidden_part))
     elif not finds_centre(setting):
         texts.append(NO_CENTRE)
     features = setting.engine.features

@@ -11,12 +11,12 @@ SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns d
 # For the target of a constant: so much over S² of the budget, with an upper bound, for its median; fixed parts for its
 # histogram and for a second count of records. The mean has the rest.
 CONSTANT_MEDIAN, CONSTANT_HISTOGRAM, RECOUNT = (170, 0.35), 0.27, 0.05
-# Below this S the scale of a target is hard to find, and the mean of a skewed one is lost on the way. So it is looked
-# first whether the target is 0 or 1, and if so, both are counted in place of all that follows; the mean comes last.
+# Below this S the scale of a target is hard to find, and the mean of a skewed one is lost on the way. So a look comes
+# first: is the target 0 or 1? If so, counts of both replace its median and spread. The mean comes last.
 LITTLE = 100
 LOOK, ZEROS_AND_ONES, MEAN_AT_END = (40, 0.04), (900, 0.30), (400, 0.06)
 # In place of a constant's histogram: the median distance from the median, and a count of records about so far away.
-TYPICAL_DISTANCE, ABOUT_SO_FAR = (80, 0.20), (50, 0.06)
+MEDIAN_DISTANCE, NEAR_COUNT = (80, 0.20), (50, 0.06)
 MOST_COLUMNS = 1000  # of the design, for the sake of time and memory
 FEWEST_COLUMNS = 3
 CAPACITY = 0.136  # the data can carry (CAPACITY·S)^(2/3) columns,
@@ -75,7 +75,7 @@ class Schedule:
     target_histogram: float
     target_mean: float
     look: float = 0.0  # whether the target consists of zeros and ones,
-    zeros_and_ones: float = 0.0  # and, if it seems so, for counts of them: in place of a part of all else
+    zeros_and_ones: float = 0.0  # and, if it seems so, for counts of them: taken off all that follows
     target_distance: float = 0.0  # of a constant, from the median,
     target_near: float = 0.0  # and a count of records about so far away
     mean_at_end: float = 0.0  # of the residuals
@@ -115,8 +115,8 @@ class Schedule:
         return columns + together + sum(self.lengths) + 2 * self.quality + sum(self.phases) + self.mean_at_end
 
 
-SCALE_PARTS = ("target_median", "target_distance", "target_near", "target_histogram")
-LATER_PARTS = ("target_mean", "selection", "balance", "medians", "histograms", "quality", "mean_at_end")
+OF_SCALE = ("target_median", "target_distance", "target_near", "target_histogram")
+LATER = ("target_mean", "selection", "balance", "medians", "histograms", "quality", "mean_at_end")
 
 
 def make_schedule(
@@ -203,20 +203,16 @@ def for_a_constant(size: float) -> Schedule:
     look = zeros_and_ones = distance = near = 0.0
     if size < LITTLE:
         look, zeros_and_ones = shared(LOOK, size), shared(ZEROS_AND_ONES, size)
-        histogram, distance, near = 0.0, shared(TYPICAL_DISTANCE, size), shared(ABOUT_SO_FAR, size)
+        histogram, distance, near = 0.0, shared(MEDIAN_DISTANCE, size), shared(NEAR_COUNT, size)
     mean = 1 - COUNT - RECOUNT - look - median - histogram - distance - near
     return Schedule(0, 0, median, histogram, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
 
 
-def what_remains(schedule: Schedule, left: float, *, known: bool) -> Schedule:
-    """After a look at the target: the same parts of what is left. If its scale is `known`, the rest has all of it."""
-    scale, rest = schedule.target - schedule.target_mean, schedule.left + schedule.target_mean
-    more = left / (rest if known else scale + rest)
-    factors = dict.fromkeys(
-        ("target_median", "target_distance", "target_near", "target_histogram"), 0 if known else more
-    )
-    later = ("target_mean", "selection", "balance", "medians", "histograms", "quality", "mean_at_end")
-    factors |= dict.fromkeys(later, more)
+def rescaled(schedule: Schedule, left: float, *, scale_known: bool) -> Schedule:
+    """The schedule after a look at the target, in proportion to what is left. A scale that is known gets nothing."""
+    rest = schedule.left + schedule.target_mean
+    more = left / (rest if scale_known else schedule.left + schedule.target)
+    factors = dict.fromkeys(OF_SCALE, 0.0 if scale_known else more) | dict.fromkeys(LATER, more)
     return replace(
         schedule,
         look=0.0,

@@ -99,7 +99,7 @@ class State:
     target: Scale
     spread: Spread  # of the target
     terms: tuple[Term, ...] = ()
-    others: float | None = None  # part of the records that may be neither, if the target is taken to be 0 or 1
+    hidden_part: float | None = None  # of the records that may be neither, if the target is taken to be 0 or 1
     together: bool = False  # whether the frame consists of a few weighted sums of the terms, not of the terms
     lost: tuple[int, ...] = ()  # levels that are too rare, or too common, to be used
     centres: dict[int, Centre] | None = None  # of all columns, if they were found before any was chosen

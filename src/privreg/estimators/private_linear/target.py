@@ -1,4 +1,4 @@
-"""What is found out of the target: where it lies, how far it spreads, and its mean.
+"""The target's centre, spread and mean.
 
 With little data each of these is hard to find, and cheaper ways are taken. Proof: docs/proofs/flagship.md.
 """
@@ -13,10 +13,11 @@ from privreg.engines.base import TARGET
 from privreg.estimators.private_linear.design import Clipped
 from privreg.estimators.private_linear.model import Scale, WinsorisedModel
 from privreg.estimators.private_linear.scales import find_median, find_spread, finds_median, widened
-from privreg.estimators.private_linear.schedule import COUNT, what_remains
+from privreg.estimators.private_linear.schedule import COUNT, rescaled
 from privreg.estimators.private_linear.state import Early, Setting, State
+from privreg.kernels.totals import Column
 from privreg.kernels.values import Away
-from privreg.mechanisms.bands import Bands, Ring, ZerosAndOnes, noisy_bands, plan_bands
+from privreg.mechanisms.bands import Bands, Between, ZerosAndOnes, noisy_bands, plan_bands
 from privreg.mechanisms.mean import GRID, noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median
 from privreg.mechanisms.spread import Spread, known_spread, read_both
@@ -28,21 +29,21 @@ TARGET_SIZE = 20_000  # from this S on it grows with √S
 MEAN_LEVEL = 0.98  # deviations from the median are clipped at this quantile of their size
 STANDS_OUT = 3.0  # standard deviations of noise that a mean must lie from the median if the clip is a guess
 OTHERS = 2.0  # standard deviations of noise that records may seem to be neither 0 nor 1 if none of them is
-NEAR, MANY_NEAR = 8.0, 0.35  # so many records are within this factor of the median distance, or that is not believed
-MEAN_DISTANCE, DEVIATION = 1.25, 1.48  # of a normal law, as multiples of the median distance
+NEAR_FACTOR, NEAR_PART = 8.0, 0.35  # such a part of the records is within this factor of a median distance to believe
+MEAN_DISTANCE, DEVIATION = 1.18, 1.48  # of a normal law, as multiples of the median distance
 
 
 def read_target(setting: Setting) -> tuple[Setting, State]:
     """Centre and spread; and the setting, as the rest of the schedule depends on how they were found."""
     if setting.schedule.look:
         found = look_for_zeros_and_ones(setting)
-        rest = what_remains(setting.schedule, setting.left, known=found is not None)
+        rest = rescaled(setting.schedule, setting.left, scale_known=found is not None)
         setting = replace(setting, schedule=rest)
         if found is not None:
             return setting, found
     values = setting.engine.column(TARGET)
     median = find_median(setting, "median of the target", values, of_target(setting))
-    spread = find_typical_distance(setting, median) if setting.schedule.target_distance else None
+    spread = spread_by_median_distance(setting, median) if setting.schedule.target_distance else None
     if spread is None:
         part = setting.schedule.target_histogram or setting.left / 2
         spread = find_spread(setting, "spread of the target", values, median, part, target_limit(setting))
@@ -65,10 +66,10 @@ def target_limit(setting: Setting) -> float:
     return TARGET_LIMIT * max(1.0, sqrt(setting.size / TARGET_SIZE), widened(setting) if setting.wide else 1.0)
 
 
-def count_in(setting: Setting, name: str, part: float, bands: Bands) -> tuple[Float64, float]:
+def count_in(setting: Setting, name: str, part: float, values: Column, bands: Bands) -> tuple[Float64, float]:
     """Noisy counts of the target, and their standard deviation."""
-    event = plan_bands(name, setting.share(part), bands.bands, purpose="target")
-    return noisy_bands(setting.account, event, setting.engine.column(TARGET), bands), event.scale / event.grid
+    event = plan_bands(name, setting.share(part), bands, purpose="target")
+    return noisy_bands(setting.account, event, values, bands), event.scale / event.grid
 
 
 def look_for_zeros_and_ones(setting: Setting) -> State | None:
@@ -77,32 +78,32 @@ def look_for_zeros_and_ones(setting: Setting) -> State | None:
     A cheap look comes first. What is found is believed if noise alone may be what seems to be neither 0 nor 1, and if
     there seem to be more ones, and more zeros, than that.
     """
-    schedule = setting.schedule
-    (zeros, ones, others), noise = count_in(setting, "look for zeros and ones", schedule.look, ZerosAndOnes())
+    schedule, values, bands = setting.schedule, setting.engine.column(TARGET), ZerosAndOnes()
+    (zeros, ones, others), noise = count_in(setting, "look for zeros and ones", schedule.look, values, bands)
     if others > min(OTHERS * noise, zeros + ones):
         return None
-    (zeros, ones, others), noise = count_in(setting, "count zeros and ones", schedule.zeros_and_ones, ZerosAndOnes())
+    (zeros, ones, others), noise = count_in(setting, "count zeros and ones", schedule.zeros_and_ones, values, bands)
     if others > min(OTHERS * noise, zeros, ones):
         return None
-    known = max(zeros + ones, 2 * noise)
-    share = min(max(ones, noise), known - noise) / known
+    both = max(zeros + ones, 2 * noise)
+    share = min(max(ones, noise), both - noise) / both
     limit = max(share, 1 - share)
     unit = max(sqrt(share * (1 - share)), limit / TARGET_LIMIT)
     hidden = min((max(others, 0.0) + OTHERS * noise) / setting.counted, 1.0)
-    return State(Scale(share, limit, unit), known_spread(limit, limit, unit), others=hidden)  # nothing need be clipped
+    spread = known_spread(limit, limit, unit)  # hardly anything need be clipped
+    return State(Scale(share, limit, unit), spread, hidden_part=hidden)
 
 
-# ---- a typical distance, which costs much less than a histogram
-
-
-def find_typical_distance(setting: Setting, median: float) -> Spread | None:
+def spread_by_median_distance(setting: Setting, median: float) -> Spread | None:
     """The spread by the median distance from the median, if a count confirms it: many records are about so far away."""
-    schedule = setting.schedule
-    event = plan_median("typical distance", *setting.next_picks(schedule.target_distance, 1), purpose="target")
-    distance = noisy_median(setting.account, event, Away(setting.engine.column(TARGET), median))
-    ring = Ring(median, max(distance, 0.0) / NEAR, max(distance, 0.0) * NEAR)
-    (near,), _ = count_in(setting, "records about so far away", schedule.target_near, ring)
-    if distance <= 0 or near <= MANY_NEAR * setting.counted:
+    schedule, away = setting.schedule, Away(setting.engine.column(TARGET), median)
+    event = plan_median("median distance", *setting.next_picks(schedule.target_distance, 1), purpose="target")
+    distance = noisy_median(setting.account, event, away)
+    if distance <= 0:
+        return None
+    band = Between(distance / NEAR_FACTOR, distance * NEAR_FACTOR)
+    (near,), _ = count_in(setting, "records about so far away", schedule.target_near, away, band)
+    if near <= NEAR_PART * setting.counted:
         return None
     deviation = DEVIATION * distance
     return known_spread(MEAN_DISTANCE * distance, TARGET_LIMIT * deviation, deviation)
@@ -111,14 +112,14 @@ def find_typical_distance(setting: Setting, median: float) -> Spread | None:
 # ---- the mean
 
 
-def find_shift(setting: Setting, median: float, spread: Spread, clip: float, part: float) -> float:
-    """How far the target's mean lies from its median, shrunk by how much of that may be noise.
+def find_shift(setting: Setting, centre: float, spread: Spread, clip: float, part: float) -> float:
+    """How far the target's mean lies from this centre, shrunk by how much of that may be noise.
 
     If the clip is a guess, it counts only if it stands out, and if the median can be relied on.
     """
     event = plan_clipped_sum("mean of the target", setting.share(part), purpose="target")
     values = setting.engine.column(TARGET)
-    shift = noisy_clipped_sum(setting.account, event, values, median, clip) / setting.counted
+    shift = noisy_clipped_sum(setting.account, event, values, centre, clip) / setting.counted
     noise = clip * event.scale / event.grid / setting.counted
     if not spread.sure and (abs(shift) < STANDS_OUT * noise or not finds_centre(setting)):
         return 0.0
@@ -167,5 +168,5 @@ def mean_residual(setting: Setting, state: State, theta: Float64) -> float:
     clip = clip_of_mean(setting, state.spread, part) / state.target.unit
     event = plan_clipped_sum("mean of the residuals", setting.share(part), purpose="target")
     summed = setting.engine.total(Clipped(state.design, theta, clip), state.design.columns)
-    step = clip / GRID / setting.counted
-    return shrunk_mean(float(setting.account.gaussian(event, summed)[0]) * step, event.scale * step, clip)
+    unit = clip / GRID / setting.counted
+    return shrunk_mean(float(setting.account.gaussian(event, summed)[0]) * unit, event.scale * unit, clip)
