@@ -220,9 +220,9 @@ class EarlyPick(Pick):
 
     @property
     def mu_squared(self) -> Fraction:
-        square, left = self.pure**2, Fraction(self.left_after)
         if not self._blurred:
             return super().mu_squared
+        square, left = self.pure**2, Fraction(self.left_after)
         return square / 4 * (1 + square / (16 * left)) * (1 + square / 16)
 
     @property
@@ -232,7 +232,8 @@ class EarlyPick(Pick):
     @property
     def _blurred(self) -> bool:
         """Whether what is left is enough, and the pick small enough, to cost less than one alone."""
-        return self.pure**2 <= min(1, 2 * Fraction(self.left_after))
+        square = self.pure**2
+        return square <= 1 and square <= 2 * Fraction(self.left_after)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def test_who_takes_zeros_and_ones_for_granted_says_so(rng):
     assert told >= 5  # chance of a miss in each: 1/20
 
 
-@pytest.mark.parametrize("size", [4, 60])
+@pytest.mark.parametrize("size", [10, 60])
 def test_rare_values_far_out_are_seldom_taken_for_ones(size, rng):
     """One record in twenty-five is 10,000 and the others are 0: noise must make ones out of nothing."""
     n = max(RECORDS[60] * size // 60, 1)
@@ -96,7 +96,7 @@ def test_rare_values_far_out_are_seldom_taken_for_ones(size, rng):
         account = AdaptiveAccount(BUDGET, SeededNoise(np.random.default_rng(seed)))
         setting = replace(setting_of(y, size), account=account)
         found.append(read_target(setting)[1].hidden_part is not None)
-    assert sum(found) < 30  # of 60; the chance of one is a fifth at S = 60, and below a quarter at 4
+    assert sum(found) < 30  # of 60; the chance of one is a fifth at S = 60, and below a quarter at 10
 
 
 def test_a_window_without_records_still_gives_a_clip():
@@ -139,6 +139,11 @@ def test_where_most_values_are_equal_a_histogram_tells_the_spread(rng):
     assert state.target.limit >= 150
 
 
+def test_with_too_little_data_nothing_is_looked_for(rng):
+    setting, _ = read_target(setting_of(target("zeros and ones", RECORDS[30], rng), 7))
+    assert steps(setting)[0] == "median of the target"
+
+
 @pytest.mark.parametrize("kind", ["zeros and ones", "skewed"])
 def test_with_more_data_nothing_is_looked_for(kind, rng):
     setting, _ = read_target(setting_of(target(kind, RECORDS[150], rng), 150))
@@ -166,13 +171,14 @@ def test_the_mean_of_the_residuals_moves_the_constant(slope, rng):
     x, y = rng.normal(size=(n, 1)), rng.exponential(5.0, n)
     setting = setting_of(y, 60)
     table = Table([Feature("x", 0)], n, x, {})
-    setting = replace(setting, engine=MemoryEngine(table, y, 1))
+    schedule = replace(setting.schedule, mean_at_end=0.9)  # so that little of it may be noise
+    setting = replace(setting, engine=MemoryEngine(table, y, 1), schedule=schedule)
     state = State(Scale(3.5, 30.0, 5.0), known_spread(3.7, 30.0, 5.0), (Term(0, Scale(0.0, 6.0, 1.0)),))
     theta = np.array([0.1, slope])
     expected = ((y - 3.5) / 5 - 0.1 - slope * x[:, 0]).mean()
     moved = mean_residual(setting, state, theta)
     assert 0.15 < expected < 0.25
-    assert moved == pytest.approx(expected, abs=0.04)
+    assert moved == pytest.approx(expected, abs=0.06)
     assert steps(setting) == ["mean of the residuals"]
 
 

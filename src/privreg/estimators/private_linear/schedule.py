@@ -12,8 +12,9 @@ SMALLEST_SIZE = 40  # a smaller S gives a constant, as a table without columns d
 # histogram and for a second count of records. The mean has the rest.
 CONSTANT_MEDIAN, CONSTANT_HISTOGRAM, RECOUNT = (170, 0.35), 0.27, 0.05
 # Below this S the scale of a target is hard to find, and the mean of a skewed one is lost on the way. So a look comes
-# first: is the target 0 or 1? If so, counts of both replace its median and spread. The mean comes last.
-LITTLE = 100
+# first: is the target 0 or 1? If so, counts of both replace its median and spread. The mean comes last. (Below the
+# other bound noise would hide anything.)
+LITTLE, TOO_LITTLE = 100, 8
 LOOK, ZEROS_AND_ONES, MEAN_AT_END = (40, 0.04), (900, 0.30), (400, 0.06)
 # In place of a constant's histogram: the median distance from the median, and a count of records about so far away.
 MEDIAN_DISTANCE, NEAR_COUNT = (80, 0.20), (50, 0.06)
@@ -201,8 +202,9 @@ def for_a_constant(size: float) -> Schedule:
     """For a model without columns."""
     median, histogram = shared(CONSTANT_MEDIAN, size), CONSTANT_HISTOGRAM
     look = zeros_and_ones = distance = near = 0.0
-    if size < LITTLE:
+    if TOO_LITTLE <= size < LITTLE:
         look, zeros_and_ones = shared(LOOK, size), shared(ZEROS_AND_ONES, size)
+    if size < LITTLE:
         histogram, distance, near = 0.0, shared(MEDIAN_DISTANCE, size), shared(NEAR_COUNT, size)
     mean = 1 - COUNT - RECOUNT - look - median - histogram - distance - near
     return Schedule(0, 0, median, histogram, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
