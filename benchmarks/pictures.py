@@ -238,7 +238,7 @@ def budget_numbers() -> Numbers:
         schedule = make_schedule(rows * sqrt(adaptive_budget(Budget(1.0, DELTA))), 20, None)
         shares[str(rows)] = {
             "counting": COUNT + schedule.recount,
-            "target": schedule.target,
+            "target": schedule.look + schedule.target + schedule.mean_at_end,
             "choosing columns": schedule.selection,
             "columns' scales": schedule.medians + schedule.histograms,
             "clips": sum(schedule.lengths),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 
 import dask
 import dask.dataframe as dd
@@ -346,15 +347,16 @@ def test_the_command_says_what_is_wrong(options, message, table, monkeypatch):
 
 def test_ctrl_c_cancels_what_runs_on_the_cluster(cluster, client, frame, tmp_path):
     folder = tmp_path / "d"
-    write_parts(frame.drop(columns="person"), folder, range(0, 3001, 10), [1000])
+    write_parts(frame.drop(columns="person"), folder, range(0, 3001, 50), [1000])
     deadline = time.monotonic() + 120
     while client.run_on_scheduler(_tasks):  # those of tests before, which would be taken for the command's
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    # Enough work that it is still going on when it is interrupted: BAS makes a hundred rounds over 300 files.
+    # Enough work that it is still going on when it is interrupted: BAS makes a hundred rounds over sixty files.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     run = privreg(
         "fit", folder, "--target", "y", "--epsilon", 1, "--method", "BAS", "--engine", "dask",
-        "--scheduler", cluster.address,
+        "--scheduler", cluster.address, preexec_fn=heard,
     )  # fmt: skip
     deadline = time.monotonic() + 120
     while not client.run_on_scheduler(_tasks):
