@@ -264,6 +264,8 @@ def write_ablations(
     Rows of other changes that are in the file stay.
     """
     base = {name: {k: float(np.median(row[k][:few])) for k in keys} for name, row in trials.items()}
+    if oracles := {change: found for change, found in ablated.items() if change.startswith("ORACLE")}:
+        write_oracles(oracles, keys)
     file, rows = RESULTS / "ablations.csv", {}
     if file.exists():
         with file.open(newline="") as old:
@@ -282,6 +284,16 @@ def write_ablations(
         table = csv.writer(out)
         table.writerow(["change", *(f"{s} {k}" for k in keys for s in ("effect", "least", "most", "better", "worse"))])
         table.writerows([change, *rows[change]] for change in ablations() if change in rows)
+
+
+def write_oracles(found: dict[str, dict[str, dict[str, list[float]]]], keys: list[str]) -> None:
+    """Median R² of each data set under each oracle."""
+    with (RESULTS / "oracles.csv").open("w", newline="") as out:
+        table = csv.writer(out)
+        table.writerow(["oracle", "data set", *keys])
+        for change, rows in found.items():
+            for name, row in sorted(rows.items()):
+                table.writerow([change, name, *(f"{np.median(row[k]):.4f}" for k in keys)])
 
 
 if __name__ == "__main__":
