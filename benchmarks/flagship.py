@@ -275,15 +275,21 @@ def write_ablations(
         rows[change] = []
         for k in keys:
             before, after = ratios(base, ols, k), ratios(medians, ols, k)
-            effects = np.array([after[name] - before[name] for name in sorted(before)])
-            without = (effects.sum() - effects) / (len(effects) - 1)
-            rows[change] += [f"{v:+.4f}" for v in (effects.mean(), without.min(), without.max())]
-            rows[change] += [str((effects > 0.01).sum()), str((effects < -0.01).sum())]
+            rows[change] += effect_cells([[after[name] - before[name]] for name in sorted(before)])
         print(change, rows[change])
     with file.open("w", newline="") as out:
         table = csv.writer(out)
         table.writerow(["change", *(f"{s} {k}" for k in keys for s in ("effect", "least", "most", "better", "worse"))])
         table.writerows([change, *rows[change]] for change in ablations() if change in rows)
+
+
+def effect_cells(effects: list[list[float]]) -> list[str]:
+    """Of the effects on each table: their mean, its range as one table is left out, how many are better and worse."""
+    each = np.concatenate(effects)
+    sums, counts = (np.array([f(table) for table in effects]) for f in (sum, len))
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    told = [f"{value:+.4f}" for value in (each.mean(), without.min(), without.max())]
+    return [*told, str((each > 0.01).sum()), str((each < -0.01).sum())]
 
 
 def write_oracles(found: dict[str, dict[str, dict[str, list[float]]]], keys: list[str]) -> None:

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -24,6 +25,16 @@ from privreg.paper.tables import pretty
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = ("isolet", "superconduct", "OnlineNews")
+
+
+def markdown(lines: Iterable[Iterable[str]]) -> str:
+    """A table, of which the second line says how columns are aligned."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def flagship_rows(name: str) -> list[dict[str, str]]:
+    """Of a file that `make accuracy` writes."""
+    return list(csv.DictReader((ROOT / "results" / "flagship" / name).read_text().splitlines()))
 
 
 def speed_table() -> str:
@@ -101,7 +112,7 @@ def methods_table(k: str = "5") -> str:
         best = str(first.count(method)) if method in _PRIVATE else "–"
         lines.append([_TITLES.get(method, method), *cells, best])
     lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def _positive(row: dict[str, Any], method: str) -> str:
@@ -153,7 +164,7 @@ def signs_table() -> str:
     """Every sign that differs from the published one, and what brings the published sign back."""
     head = ["data set", "method", "privreg", "its quartiles", "published", "what brings the published sign back"]
     lines = [head, ["---"] * len(head), *(cells for *_, cells in signs())]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def signs_count() -> str:
@@ -185,7 +196,7 @@ def agreement_table() -> str:
             agree, of = ([counts[name][m] for m in COMPARED] for name in ("agree", "of"))
             cells = [f"{a} of {b}" for a, b in zip([*agree, sum(agree)], [*of, sum(of)], strict=True)]
             lines.append([title, str(k), *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def flagship_table() -> str:
@@ -211,7 +222,7 @@ def flagship_table() -> str:
 
 def oracle_table() -> str:
     """What the mean of R² kept would gain if what the method pays for were known for nothing."""
-    rows = csv.DictReader((ROOT / "results" / "flagship" / "ablations.csv").read_text().splitlines())
+    rows = flagship_rows("ablations.csv")
     budgets = {"1.099": "ln 3", "0.3": "0.3", "0.1": "0.1"}
     lines = [["known for nothing", *(f"gain at ε = {name}" for name in budgets.values())], ["---"] * 4]
     for row in rows:
@@ -219,28 +230,25 @@ def oracle_table() -> str:
         if kind == "ORACLE":
             gains = [f"{row[f'effect {k}']} ({row[f'least {k}']} … {row[f'most {k}']})" for k in budgets]
             lines.append([what, *gains])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("-0.", "−0.")
+    return markdown(lines).replace("-0.", "−0.")
 
 
 def wide_oracle_table() -> str:
     """Tables with more columns than the data can carry at ε = ln 3, and what oracles would reach there."""
-    folder = ROOT / "results" / "flagship"
-    reached = {
-        r["data set"]: r["median 1.099"] for r in csv.DictReader((folder / "datasets.csv").read_text().splitlines())
-    }
-    oracles = list(csv.DictReader((folder / "oracles.csv").read_text().splitlines()))
+    reached = {row["data set"]: row["median 1.099"] for row in flagship_rows("datasets.csv")}
+    oracles = flagship_rows("oracles.csv")
     kinds = ("exact choice of columns", "exact scales of columns", "exact choice and scales")
     lines = [["data set", "R²", *kinds], ["---"] * (len(kinds) + 2)]
     for name, own in reached.items():
         if any(part in name for part in WIDE):
             told = {r["oracle"].partition(", not private: ")[2]: r["1.099"] for r in oracles if r["data set"] == name}
             lines.append([name.split("_")[1], *(f"{float(value):.2f}" for value in (own, *(told[k] for k in kinds)))])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def small_budget_table() -> str:
     """On which tables a model is worse than a constant that is the mean."""
-    rows = list(csv.DictReader((ROOT / "results" / "flagship" / "small_budgets.csv").read_text().splitlines()))
+    rows = flagship_rows("small_budgets.csv")
     lines = [["ε", "data sets below −0.02", "tables of noise below −0.02"], ["---"] * 3]
     for epsilon in dict.fromkeys(row["epsilon"] for row in rows):
         low = [row for row in rows if row["epsilon"] == epsilon and float(row["median R²"]) < -0.02]
@@ -252,17 +260,17 @@ def small_budget_table() -> str:
         ]
         said = [f"{row['table'].removeprefix('noise, ')} (S = {row['S']})" for row in noise]
         lines.append([epsilon, "; ".join(named) or "none", "; ".join(said) or "none"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("(-", "(−")
+    return markdown(lines).replace("(-", "(−")
 
 
 def small_ablation_table() -> str:
     """What each way to a target's scale is worth where data are scarce."""
-    rows = csv.DictReader((ROOT / "results" / "flagship" / "small_ablations.csv").read_text().splitlines())
+    rows = flagship_rows("small_ablations.csv")
     lines = [["change", "R² on the average", "cases higher by 0.01", "lower"], ["---"] * 4]
     for row in rows:
         effect = f"{row['effect']} ({row['least']} … {row['most']})"
         lines.append([row["change"], effect, row["better"], row["worse"]])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("-0.", "−0.")
+    return markdown(lines).replace("-0.", "−0.")
 
 
 @cache
@@ -279,7 +287,7 @@ def public_table() -> str:
         kept = [f"{row[way]:.2f}" for way in ways]
         counts = [f"on {row[f'R² {way} by 0.01']} of {summary['data sets']}" for way in ("higher", "lower")]
         lines.append([epsilon, *kept, *counts])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def text_table() -> str:
@@ -290,7 +298,7 @@ def text_table() -> str:
         known = (f"{row['records']:,}", str(row["columns"]), str(row["text columns"]))
         private = "a constant" if row["constant"] == text_summary()["trials"] else pretty(row["private"])
         lines.append([f"{name} ({row['package']}), {row['target']}", *known, pretty(row["least squares"]), private])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def text_line() -> str:
@@ -364,7 +372,7 @@ def looks_table() -> str:
     heads = list(next(iter(facts.values())))
     lines = [["page", *heads], ["---"] * (len(heads) + 1)]
     lines += [[title, *(f"{value:,}" for value in row.values())] for title, row in facts.items()]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 TABLES = {

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from flagship import effect_cells
 from privreg import PrivateLinearRegression
 from privreg.estimators.private_linear import fitting, schedule
 from privreg.paper.datasets import load
@@ -94,11 +95,7 @@ def effect(before: list[list[str]], after: list[list[str]]) -> list[str]:
     found: dict[str, list[float]] = {}
     for name, epsilon, _, score, _ in after:
         found.setdefault(name, []).append(max(float(score), -1.0) - old[name, epsilon])
-    sums, counts = (np.array([f(v) for v in found.values()]) for f in (sum, len))
-    without = (sums.sum() - sums) / (counts.sum() - counts)
-    each = np.concatenate(list(found.values()))
-    told = [f"{value:+.4f}" for value in (each.mean(), without.min(), without.max())]
-    return [*told, str((each > 0.01).sum()), str((each < -0.01).sum())]
+    return effect_cells(list(found.values()))
 
 
 def main() -> None:

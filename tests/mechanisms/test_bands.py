@@ -18,6 +18,7 @@ from privreg.mechanisms.median import noisy_median, plan_median, runs
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
+from scripted import Keeper
 
 LARGEST = float(np.finfo(float).max)
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 1 + 2**-52, 1 - 2**-53, 5e-324, -5e-324, 2.0, 1e308, -1e308, LARGEST, -LARGEST]
@@ -25,19 +26,6 @@ finite = st.one_of(st.sampled_from(HOSTILE), st.floats(-3, 3), st.floats(allow_n
 columns = st.lists(finite, max_size=20)
 between = st.builds(lambda a, b: Between(min(a, b), max(a, b)), finite, finite)
 ROOMY = Budget(5.0, 1e-6)
-
-
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        assert values.dtype == np.int64
-        self.calls.append((values.tolist(), scale))
-        return values
 
 
 def released(values, bands):
@@ -97,7 +85,7 @@ def test_the_median_of_distances_is_the_median_of_those_numbers(values, centre):
         assert one.tolist() == two.tolist()
 
 
-def test_the_typical_distance_of_a_normal_column(rng):
+def test_the_median_distance_of_a_normal_column(rng):
     """Half of a normal law lies within 0.674 deviations. The pick is off by a few ranks, the sample by 1 %."""
     values = 50 + 3 * rng.normal(size=20_000)
     account = AdaptiveAccount(ROOMY, SeededNoise(rng))

@@ -11,6 +11,7 @@ from privreg.privacy.account import AdaptiveAccount, PlannedAccount
 from privreg.privacy.accountant import Budget, scale_for
 from privreg.privacy.events import Laplace
 from privreg.privacy.noise import SeededNoise
+from scripted import Keeper
 
 EPSILONS = [0.01, 0.05 * log(3), 1.0, 7.5]
 
@@ -47,18 +48,6 @@ def test_exact_probability_of_an_overestimate(epsilon, failure):
 
 
 # ---- the count with Gaussian noise
-
-
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        self.calls.append((values.tolist(), scale))
-        return values
 
 
 @pytest.mark.parametrize("n", [0, 1, 20, 10**6, 2**31])

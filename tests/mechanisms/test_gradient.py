@@ -24,26 +24,13 @@ from privreg.mechanisms.moments import SQUARE
 from privreg.mechanisms.spread import GRID, noisy_shared_histogram, plan_shared_histogram
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import SeededNoise
 from public_tables import array_engine
-from scripted import HOSTILE, PickKeeper
+from scripted import HOSTILE, Keeper, PickKeeper, as_integers
 
 ROOMY = Budget(5.0, 1e-6)
 D = 3
 TERMS = tuple(Term(j, Scale(1.0, 4.0, 2.0)) for j in range(D))
 TASK = Gradient(Design(Scale(0.5, 3.0, 1.0), TERMS), np.array([0.25, 0.5, -1.0, 0.125]), 1.5, 0.75)
-
-
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        self.calls.append((values.astype(object), scale))
-        return values
 
 
 def block(records):
@@ -92,7 +79,7 @@ def test_a_gradient_by_hand():
 
 
 def test_what_gets_noise_is_the_gradient():
-    keeper = Keeper()
+    keeper = Keeper(keep=as_integers)
     event = plan_gradient("g", D + 1, 0.04)
     sums = TASK(block([(1.0, 2.0, 3.0, 4.0)]))
     found = release_gradient(AdaptiveAccount(ROOMY, keeper), event, sums)
@@ -158,7 +145,7 @@ def test_a_record_is_in_as_many_bins_as_it_has_values(records):
     event = plan_shared_histogram("s", 0.04)
     moved = []
     for table in (records[:-1], records):
-        keeper = Keeper()
+        keeper = Keeper(keep=as_integers)
         found, at_centre = noisy_shared_histogram(AdaptiveAccount(ROOMY, keeper), event, stacked(table), 1.0, D)
         ((integers, noise),) = keeper.calls
         assert noise == event.scale
@@ -172,7 +159,7 @@ def test_a_record_is_in_as_many_bins_as_it_has_values(records):
 
 
 def test_a_histogram_in_which_cells_count_as_records_is_caught():
-    keeper = Keeper()
+    keeper = Keeper(keep=as_integers)
     noisy_shared_histogram(
         AdaptiveAccount(ROOMY, keeper), plan_shared_histogram("s", 0.04), stacked([(9.0, 9.0, 9.0)]), 1.0, 1
     )

@@ -29,25 +29,13 @@ from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
 from public_tables import array_engine
+from scripted import Keeper
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-308, 1.0, 1.7e308, np.inf, np.nan, -np.inf]
 UNITS = [1.0, 3.0, 2.0**-60, 2.0**70]
 length = st.one_of(st.sampled_from([*HOSTILE, *EDGES.tolist()]), st.floats(0, 40))
 STEP = plan_lengths("lengths", 0.02)
 ROOMY = Budget(5.0, 1e-6)
-
-
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        assert values.dtype == np.int64
-        self.calls.append((values.tolist(), scale))
-        return values
 
 
 def released(values, unit):

@@ -18,6 +18,7 @@ from privreg.mechanisms.mean import GRID, clipped_sum, noisy_clipped_sum, plan_c
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
 from privreg.privacy.noise import SeededNoise
+from scripted import Keeper
 
 LARGEST_FLOAT = float(np.finfo(float).max)
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 1e-308, 2.0**-45, 1.0, 1 + 1e-16, -7.5, 1e308, -1e308, LARGEST_FLOAT]
@@ -31,19 +32,6 @@ clips = st.one_of(
 )
 STEP = plan_clipped_sum("mean", 0.02)
 ROOMY = Budget(5.0, 1e-6)
-
-
-class Keeper(SeededNoise):
-    """Adds a fixed number of grid steps, and keeps what it was given."""
-
-    def __init__(self, more=0):
-        super().__init__(np.random.default_rng(0))
-        self.calls, self._more = [], more
-
-    def gaussian(self, values, scale):
-        assert values.dtype == np.int64
-        self.calls.append((values.tolist(), scale))
-        return values + self._more
 
 
 def released(values, centre, clip):

@@ -28,20 +28,9 @@ from privreg.privacy.accountant import ADAPTIVE_ROUNDING, Budget
 from privreg.privacy.events import GaussianMoments
 from privreg.privacy.noise import SeededNoise
 from public_tables import array_engine
+from scripted import Keeper, as_integers
 
 ROOMY = Budget(20.0, 1e-6)
-
-
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        self.calls.append((values.astype(object), scale))
-        return values
 
 
 def rows_of(values):
@@ -58,7 +47,7 @@ def sums_in_blocks(values, residuals, clips, products, size, jobs):
 
 def released(values, residuals, event, size=8192, jobs=1):
     """Integers and noise scales: above the diagonal, on it, gradient."""
-    keeper = Keeper()
+    keeper = Keeper(keep=as_integers)
     sums = sums_in_blocks(values, np.asarray(residuals, float), ONE, event.products, size, jobs)
     release_moments(AdaptiveAccount(ROOMY, keeper), event, sums, 1.0, ONE)
     assert [scale for _, scale in keeper.calls] == [event.off_scale, event.diagonal_scale, event.scale]
@@ -280,7 +269,7 @@ def test_releases_are_in_the_units_of_the_data(rng, at):
     rows = rotate(columns, matrix, radius)
     residuals = rng.normal(size=5000)
     event, sums = plan_moments("m", 4, 0.3, products), moment_sums(rows, residuals, clips, products)
-    got = release_moments(AdaptiveAccount(ROOMY, Keeper()), event, sums, radius, clips, at)
+    got = release_moments(AdaptiveAccount(ROOMY, Keeper(keep=as_integers)), event, sums, radius, clips, at)
     shrunk = np.clip(x, -4, 4) * rows.factors
     norms = np.sqrt((shrunk**2).sum(axis=0)) / radius
     limits = clip * np.sqrt(1 - a * norms**4) / norms  # of a residual, by the length of its row

@@ -26,7 +26,7 @@ from privreg.mechanisms.spread import (
 )
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget
-from privreg.privacy.noise import SeededNoise
+from scripted import Keeper
 
 HOSTILE = [0.0, -0.0, 5e-324, -1e-308, 2.0**-45, 1.0, 1 + 1e-9, -7.5, 1e30, 1.7e308, -1.7e308]
 finite = st.one_of(st.sampled_from(HOSTILE), st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False))
@@ -37,21 +37,9 @@ STEP = plan_histogram("h", 0.02)
 ROOMY = Budget(5.0, 1e-6)
 
 
-class Keeper(SeededNoise):
-    """Adds nothing, and keeps what it was given."""
-
-    def __init__(self):
-        super().__init__(np.random.default_rng(0))
-        self.calls = []
-
-    def gaussian(self, values, scale):
-        self.calls.append((values.copy(), scale))
-        return values
-
-
 def released(values, centre):
     """The integers that get noise, and its scale."""
-    keeper = Keeper()
+    keeper = Keeper(keep=np.copy)
     values = values if isinstance(values, Parts) else np.array(values, float)
     histogram = noisy_histogram(AdaptiveAccount(ROOMY, keeper), STEP, values, centre)
     ((integers, scale),) = keeper.calls

@@ -18,21 +18,16 @@ from privreg.mechanisms.spread import known_spread, read_spread
 from privreg.privacy.account import AdaptiveAccount
 from privreg.privacy.accountant import Budget, adaptive_budget
 from privreg.privacy.noise import SeededNoise
+from told import Told
 
 BUDGET = Budget(0.1, 1e-6)
 MU_SQUARED = float(adaptive_budget(BUDGET))
 RECORDS = {30: int(30 / MU_SQUARED**0.5), 60: int(60 / MU_SQUARED**0.5), 150: int(150 / MU_SQUARED**0.5)}  # by S
 
 
-class NoNoise(SeededNoise):
-    """Picks keep their noise; sums get none."""
-
-    def gaussian(self, values, scale):
-        return values
-
-
-def setting_of(y, size, noise=NoNoise):
-    account = AdaptiveAccount(BUDGET, noise(np.random.default_rng(0)))
+def setting_of(y, size, noise=None):
+    """Picks keep their noise; sums get none, unless told."""
+    account = AdaptiveAccount(BUDGET, noise or Told())
     engine = MemoryEngine(Table([Feature("x", 0)], y.size, np.zeros((y.size, 1)), {}), y, 1)
     schedule = make_schedule(float(size), 1, None)
     return Setting(account, engine, MU_SQUARED, float(y.size), float(y.size), float(size), schedule, 2**32, False)
@@ -93,8 +88,7 @@ def test_rare_values_far_out_are_seldom_taken_for_ones(size, rng):
     y = np.where(rng.random(n) < 0.04, 1e4, 0.0)
     found = []
     for seed in range(60):
-        account = AdaptiveAccount(BUDGET, SeededNoise(np.random.default_rng(seed)))
-        setting = replace(setting_of(y, size), account=account)
+        setting = setting_of(y, size, SeededNoise(np.random.default_rng(seed)))
         found.append(read_target(setting)[1].hidden_part is not None)
     assert sum(found) < 30  # of 60; the chance of one is a fifth at S = 60, and below a quarter at 10
 
@@ -110,21 +104,14 @@ def test_a_window_without_records_still_gives_a_clip():
 
 def test_a_second_count_finds_others_that_the_first_may_have_missed(rng):
     """At S = 60 a look has noise of 0.16 of the records, the count one of 0.03: a fifth is seen by that."""
-
-    class FirstIsWrong(NoNoise):
-        looked = False
-
-        def gaussian(self, values, scale):
-            first, self.looked = not self.looked, True
-            return values * np.array([1, 1, 0]) if first else values
-
     y = target("mostly zeros and ones", RECORDS[60], rng)
-    setting, _ = read_target(setting_of(y, 60, FirstIsWrong))
+    told = [np.count_nonzero(y == 0), np.count_nonzero(y == 1), 0]  # by the first count
+    setting, _ = read_target(setting_of(y, 60, Told({0: told})))
     expected = ["look for zeros and ones", "count zeros and ones", "median of the target", "spread of the target"]
     assert steps(setting) == expected
 
 
-def test_a_constant_has_a_typical_distance(rng):
+def test_a_constant_has_a_median_distance(rng):
     y = target("skewed", RECORDS[30], rng)
     setting, state = read_target(setting_of(y, 30))
     assert steps(setting)[-2:] == ["median distance", "records about so far away"]

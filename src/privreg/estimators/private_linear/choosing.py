@@ -8,10 +8,10 @@ docs/proofs/screening.md.
 import numpy as np
 
 from privreg.engines.base import Ranking
-from privreg.estimators.private_linear.design import Clipped, Sides, unexplained
+from privreg.estimators.private_linear.design import Sides, unexplained
 from privreg.estimators.private_linear.schedule import MOST_COLUMNS
 from privreg.estimators.private_linear.state import Setting, State
-from privreg.mechanisms.mean import GRID as SUM_GRID
+from privreg.estimators.private_linear.target import residual_sum
 from privreg.mechanisms.mean import plan_clipped_sum
 from privreg.mechanisms.peel import peel
 from privreg.mechanisms.sampling import plan_sampled_picks
@@ -34,8 +34,7 @@ def by_sides(setting: Setting, state: State, left: list[int], count: int) -> lis
     clip = state.spread.distance(SIDE_LEVEL) / state.target.unit
     name = f"balance of the {'residuals' if state.released else 'target'}"
     event = plan_clipped_sum(name, setting.share(setting.schedule.balance / 2), purpose="choice")
-    summed = setting.engine.total(Clipped(state.design, state.theta, clip), state.design.columns)
-    balance = float(setting.account.gaussian(event, summed)[0]) / SUM_GRID / setting.records
+    balance = residual_sum(setting, event, state, state.theta, clip) / setting.records
     balance = min(max(balance, -1.0), 1.0)
     events = plan_choice_by_sides(_names(state, count), *setting.next_picks(_part(setting), count))
     sums = []

@@ -150,12 +150,12 @@ def make_schedule(
     )
     look = zeros_and_ones = at_end = 0.0
     if size < LITTLE:
-        look, zeros_and_ones, at_end = (shared(part, size) for part in (LOOK, ZEROS_AND_ONES, MEAN_AT_END))
+        look, zeros_and_ones, at_end = (inverse_square(part, size) for part in (LOOK, ZEROS_AND_ONES, MEAN_AT_END))
         mean = 0.0
     common = (0.0, 0.0)
     many_more = known < available and MANY_MORE * columns <= available <= MOST_COLUMNS
     if many_more and size >= TELLS_ALIKE and wanted is None and not public:
-        common = shared(COMMON_MEDIAN, size), shared(COMMON_HISTOGRAM, size)
+        common = inverse_square(COMMON_MEDIAN, size), inverse_square(COMMON_HISTOGRAM, size)
     rest = 1 - COUNT - look - median - histogram - mean - at_end - sum(common)
     enough, most = CENTRES
     searched = 0 if public else available - known - centred
@@ -200,12 +200,12 @@ def make_schedule(
 
 def for_a_constant(size: float) -> Schedule:
     """For a model without columns."""
-    median, histogram = shared(CONSTANT_MEDIAN, size), CONSTANT_HISTOGRAM
+    median, histogram = inverse_square(CONSTANT_MEDIAN, size), CONSTANT_HISTOGRAM
     look = zeros_and_ones = distance = near = 0.0
     if TOO_LITTLE <= size < LITTLE:
-        look, zeros_and_ones = shared(LOOK, size), shared(ZEROS_AND_ONES, size)
+        look, zeros_and_ones = inverse_square(LOOK, size), inverse_square(ZEROS_AND_ONES, size)
     if size < LITTLE:
-        histogram, distance, near = 0.0, shared(MEDIAN_DISTANCE, size), shared(NEAR_COUNT, size)
+        histogram, distance, near = 0.0, inverse_square(MEDIAN_DISTANCE, size), inverse_square(NEAR_COUNT, size)
     mean = 1 - COUNT - RECOUNT - look - median - histogram - distance - near
     return Schedule(0, 0, median, histogram, mean, look, zeros_and_ones, distance, near, recount=RECOUNT)
 
@@ -225,7 +225,7 @@ def rescaled(schedule: Schedule, left: float, *, scale_known: bool) -> Schedule:
     )
 
 
-def shared(part: tuple[float, float], size: float) -> float:
+def inverse_square(part: tuple[float, float], size: float) -> float:
     """Of the budget: so much over S², but not more than a bound."""
     enough, most = part
     return min(enough / max(size, 1e-9) ** 2, most)
@@ -235,7 +235,7 @@ def together(schedule: Schedule, size: float) -> Schedule:
     """The same for columns that are alike: what is left goes to weighted sums of all of them."""
     rounds = min(1 + int(size / ROUND), MOST_ROUNDS)
     single = 1 if size < TWO_SINGLE else 2
-    medians, histograms = (min(single * enough / size**2, most) for enough, most in (CENTRES, COLUMN_SCALES))
+    medians, histograms = (inverse_square((single * enough, most), size) for enough, most in (CENTRES, COLUMN_SCALES))
     gradients, sizes, phases, last = TOGETHER
     left = schedule.left * (1 - single * CHOICE - medians - histograms - 2 * QUALITY)
     return replace(

@@ -21,6 +21,7 @@ from privreg.mechanisms.bands import Bands, Between, ZerosAndOnes, noisy_bands, 
 from privreg.mechanisms.mean import GRID, noisy_clipped_sum, plan_clipped_sum
 from privreg.mechanisms.median import noisy_median, plan_median
 from privreg.mechanisms.spread import Spread, known_spread, read_both
+from privreg.privacy.events import Gaussian
 
 # What constants are worth was measured on the paper's tables, each left out in turn: results/flagship/ablations.csv,
 # and for little data results/flagship/small_budgets.csv.
@@ -167,6 +168,12 @@ def mean_residual(setting: Setting, state: State, theta: Float64) -> float:
     part = setting.schedule.mean_at_end
     clip = clip_of_mean(setting, state.spread, part) / state.target.unit
     event = plan_clipped_sum("mean of the residuals", setting.share(part), purpose="target")
-    summed = setting.engine.total(Clipped(state.design, theta, clip), state.design.columns)
-    unit = clip / GRID / setting.counted
-    return shrunk_mean(float(setting.account.gaussian(event, summed)[0]) * unit, event.scale * unit, clip)
+    unit = clip / setting.counted
+    total = residual_sum(setting, event, state, theta, clip)
+    return shrunk_mean(total * unit, event.scale / event.grid * unit, clip)
+
+
+def residual_sum(setting: Setting, event: Gaussian, state: State, theta: Float64, clip: float) -> float:
+    """What predictions leave, clipped and added up with noise; in clips."""
+    total = setting.engine.total(Clipped(state.design, theta, clip), state.design.columns)
+    return float(setting.account.gaussian(event, total)[0]) / GRID
